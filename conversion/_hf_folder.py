@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hf_bpe._utils.advice import no_advice
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._integrity import LAST
@@ -22,8 +22,7 @@ def _matches(path: Path, head: bytes) -> bool:
 
 
 def _read(path: Path, hints: Hints) -> Definition:
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # about missing torch, which is not needed here
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.tokenizer import BPETokenizer
 
     tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in read_bytes(path / CONFIG_FILE)
     given: dict[str, Any] = {} if tells_pattern or hints.pattern == "auto" else {"pattern": hints.pattern}
@@ -61,7 +60,8 @@ def verify(
 def _peer(path: Path, definition: Definition) -> Peer | None:
     if not (path / TOKENIZER_FILE).is_file():
         return None
-    import transformers
+    with no_advice():
+        import transformers
 
     tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(path, local_files_only=True)
 

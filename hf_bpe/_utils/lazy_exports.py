@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 
+from hf_bpe._utils.advice import no_advice
+
 
 def lazy_exports(
     package: str, modules: Mapping[str, str], submodules: Collection[str] = ()
@@ -24,7 +26,8 @@ def lazy_exports(
 
     def getattr_of_package(name: str) -> object:
         if name in modules:
-            return getattr(import_module(modules[name]), name)
+            with no_advice():
+                return getattr(import_module(modules[name]), name)
         if name in submodules:
             return import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")

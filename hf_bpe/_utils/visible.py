@@ -183,10 +183,10 @@ def page(title: str, content: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with a noun, which has a plural by s.
 
-    >>> counted(1, "token"), counted(2, "token")
-    ('1 token', '2 tokens')
+    >>> counted(1, "token"), counted(2000, "token")
+    ('1 token', '2,000 tokens')
     """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def printable(text: str) -> str:

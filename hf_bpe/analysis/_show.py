@@ -5,6 +5,7 @@ The module also has the display of one token's merge tree, `merge_tree`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 from typing import Literal, NamedTuple
@@ -242,6 +243,11 @@ class Shown:
     @cached_property
     def _merge_trees(self) -> MergeTrees:
         return MergeTrees(self._model)
+
+
+def page_of_several(parts: Iterable[tuple[str, Shown]], title: str) -> str:
+    """Return a self-contained HTML page with the tokens of several texts or tokenizers, each with a heading."""
+    return page(title, "\n".join(f"<h2>{escape(heading)}</h2>\n{shown._html()}" for heading, shown in parts))
 
 
 def _whole_characters(data: bytes, begin: int, end: int) -> bytes:

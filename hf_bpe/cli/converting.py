@@ -15,7 +15,7 @@ from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import phase, report_done, say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, check_folder
-from hf_bpe.cli.program import command
+from hf_bpe.cli.program import CONVERT, command
 from hf_bpe.cli.tokenizers import FOLDER_HELP, PATTERN_HELP, existing
 from hf_bpe.pretokenizers._patterns import NAMES
 
@@ -51,7 +51,7 @@ _Special = Annotated[
 ]
 
 
-@command(epilog=EXAMPLE + _EXAMPLES)
+@command(group=CONVERT, epilog=EXAMPLE + _EXAMPLES)
 def convert(
     source: Annotated[str, argument("IN", FOLDER_HELP)],
     target: Annotated[Path, argument("OUT", _OUT_HELP)],
@@ -61,8 +61,8 @@ def convert(
     ] = None,
     pattern: _Pattern = "auto",
     special_token: _Special = None,
-    drop: Annotated[list[str] | None, option(_DROP_HELP, metavar="FEATURE", show_default="none")] = None,
-    verify_with: Annotated[list[Path] | None, option(_VERIFY_HELP, metavar="FILE", show_default="none")] = None,
+    drop: Annotated[list[str] | None, option(_DROP_HELP, metavar="FEATURE")] = None,
+    verify_with: Annotated[list[Path] | None, option(_VERIFY_HELP, metavar="FILE")] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -102,7 +102,7 @@ def _check_target(target: Path, format: str | None, force: bool) -> None:
         check_folder(output, force)
 
 
-@command(epilog=EXAMPLE + "hf-bpe inspect my-tokenizer\n  hf-bpe inspect model.gguf --json")
+@command(group=CONVERT, epilog=EXAMPLE + "hf-bpe inspect my-tokenizer\n  hf-bpe inspect model.gguf --json")
 def inspect(
     source: Annotated[str, argument("PATH", FOLDER_HELP)],
     from_format: Annotated[str | None, option(_FROM_HELP, "--from", metavar="FORMAT", show_default="detected")] = None,
@@ -145,7 +145,10 @@ _SIDE_HELP = f"{FOLDER_HELP} Or a pattern: {', '.join(NAMES)}, or pattern:EXPRES
 _FILES_HELP = "Text files to encode, besides texts in which tokenizers are known to differ."
 
 
-@command(epilog=EXAMPLE + "hf-bpe verify my-tokenizer my-tokenizer.gguf book.txt\n  hf-bpe verify cl100k llama3")
+@command(
+    group=CONVERT,
+    epilog=EXAMPLE + "hf-bpe verify my-tokenizer my-tokenizer.gguf book.txt\n  hf-bpe verify cl100k llama3",
+)
 def verify(
     first: Annotated[str, argument("A", _SIDE_HELP)],
     second: Annotated[str, argument("B", _SIDE_HELP)],

@@ -13,7 +13,7 @@ from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done, say
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
-from hf_bpe.cli.program import command
+from hf_bpe.cli.program import TRAIN, command
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     WEIGHT_HELP,
@@ -34,26 +34,31 @@ _SHARD_HELP = (
 )
 _MIN_HELP = "Drop pre-tokens that occur less often than N: training takes less memory, but merges of rare pairs change."
 _COUNT_EXAMPLE = (
-    "hf-bpe count wikipedia/ 'books/*.jsonl.gz' -o all.counts --special-token '<|endoftext|>'\n"
+    "hf-bpe count book.txt --top 20\n"
+    "  hf-bpe count wikipedia/ 'books/*.jsonl.gz' -o all.counts --special-token '<|endoftext|>'\n"
     "  hf-bpe count wikipedia/ -o parts/7.counts --shard 7/100 --work-dir work/7"
 )
 _MERGE_EXAMPLE = (
     "hf-bpe merge-counts parts/*.counts -o all.counts\n"
     "  hf-bpe merge-counts en.counts fi.counts -o mixed.counts --weight 0.2 --weight 3"
 )
-_Output = Annotated[Path, option("The counts file to write.", "--output", "-o", metavar="FILE")]
+_OUTPUT_HELP = "The counts file to write."
+_Output = Annotated[Path, option(_OUTPUT_HELP, "--output", "-o", metavar="FILE")]
+_OptionalOutput = Annotated[
+    Path | None, option(f"{_OUTPUT_HELP} It may be left out with --top or --json.", "--output", "-o", metavar="FILE")
+]
 _Least = Annotated[int, option(_MIN_HELP, metavar="N", min=1)]
 _Top = Annotated[int, option("Print the N commonest pre-tokens with their counts.", metavar="N", min=0)]
 
 
-@command(epilog=EXAMPLE + _COUNT_EXAMPLE, loads_tokenizer=False)
+@command(group=TRAIN, epilog=EXAMPLE + _COUNT_EXAMPLE, loads_tokenizer=False)
 @reads_text()
 def count(
     context: typer.Context,
     sources: Annotated[list[str], argument("SOURCE", SOURCE_HELP)],
-    output: _Output,
-    special_token: Annotated[list[str] | None, option(_SPECIAL_HELP, metavar="TEXT", show_default="none")] = None,
-    pattern: Annotated[str, option(f"How text is split: {SPLIT}", metavar="PATTERN")] = "gpt2",
+    output: _OptionalOutput = None,
+    special_token: Annotated[list[str] | None, option(_SPECIAL_HELP, metavar="TEXT")] = None,
+    pattern: Annotated[str, option(f"How text is split. {SPLIT}", metavar="PATTERN")] = "gpt2",
     shard: Annotated[str, option(_SHARD_HELP, metavar="I/N")] = "0/1",
     min_count: _Least = 1,
     top: _Top = 0,
@@ -67,13 +72,17 @@ def count(
     counts of parts, of other machines or of other days; in any order, the result equals that of counting everything at
     once.
     """
+    if output is None and not top and not as_json:
+        raise typer.BadParameter(
+            "give -o FILE to save the counts, or --top N to print the commonest", param_hint="'--output'"
+        )
     index, number = parse_share(shard)
     check_file(output, force or is_resumed(running.get("work_dir"), LOG))
     with named_sources(context, sources) as text:
         shards = plan(text)
         share = shards[index::number]
         if shard != "0/1":
-            say(f"part {shard} has {len(share)} of {counted(len(shards), 'shard')}")
+            say(f"part {shard} has {len(share):,} of {counted(len(shards), 'shard')}")
         counts = count_shards(
             share,
             pattern=pattern,
@@ -83,7 +92,7 @@ def count(
     _save(counts, output, min_count, top, as_json)
 
 
-@command(epilog=EXAMPLE + _MERGE_EXAMPLE, loads_tokenizer=False)
+@command(group=TRAIN, epilog=EXAMPLE + _MERGE_EXAMPLE, loads_tokenizer=False)
 def merge_counts(
     files: Annotated[list[str], argument("FILE", "Counts files with the same pattern and special tokens.")],
     output: _Output,
@@ -122,22 +131,26 @@ def _load(files: Sequence[str], first: WordCounts | None) -> Iterator[WordCounts
         yield counts
 
 
-def _save(counts: WordCounts, output: Path, min_count: int, top: int, as_json: bool) -> None:
+def _save(counts: WordCounts, output: Path | None, min_count: int, top: int, as_json: bool) -> None:
     if min_count > 1:
         whole, counts = counts, counts.prune(min_count)
-        say(f"dropped {len(whole) - len(counts)} of {counted(len(whole), 'distinct pre-token')}")
-    counts.save(output)
+        say(f"dropped {len(whole) - len(counts):,} of {counted(len(whole), 'distinct pre-token')}")
+    if output is not None:
+        counts.save(output)
     for word, number in () if as_json else counts.top(top):
         line = f"{_number(number, counts.scale)}\t{word.decode(errors='backslashreplace')!r}\n"
         sys.stdout.buffer.write(line.encode())
     sys.stdout.buffer.flush()
-    total = _number(counts.total, counts.scale)
-    message = f"{counted(len(counts), 'distinct pre-token')}, {total} in all, saved in {output}"
+    total = counts.total / counts.scale
+    message = f"{counted(len(counts), 'distinct pre-token')}, {total:,.{0 if total.is_integer() else 3}f} in all"
+    if output is not None:
+        message += f", saved in {output}"
     commonest = [
         {"pre_token": word.decode(errors="backslashreplace"), "count": number / counts.scale}
         for word, number in counts.top(top)
     ]
-    values = {"file": str(output), "distinct": len(counts), "total": counts.total / counts.scale, "top": commonest}
+    file = None if output is None else str(output)
+    values = {"file": file, "distinct": len(counts), "total": total, "top": commonest}
     fingerprint = counts.fingerprint
     report_done(f"{message}; fingerprint {fingerprint[:12]}", {**values, "fingerprint": fingerprint}, as_json)
 

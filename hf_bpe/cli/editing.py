@@ -14,7 +14,7 @@ from hf_bpe.cli.id_files import distinct_ids
 from hf_bpe.cli.messages import phase, report_done, warnings_said
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_file, check_folder
-from hf_bpe.cli.program import command
+from hf_bpe.cli.program import EDIT, command
 from hf_bpe.cli.roles import BosToken, EosToken, PadToken, UnkToken, given_roles
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
@@ -46,10 +46,10 @@ _TOKEN_HELP = "A special token, which gets the lowest unused id."
 
 _Source = Annotated[str, argument("IN", FOLDER_HELP)]
 _Output = Annotated[Path, option("The folder to save in; created if needed.", "--output", "-o", metavar="FOLDER")]
-_Remap = Annotated[Path | None, option(_REMAP_HELP, "--remap", metavar="FILE", show_default="nowhere")]
+_Remap = Annotated[Path | None, option(_REMAP_HELP, "--remap", metavar="FILE")]
 
 
-@command(epilog=EXAMPLE + "hf-bpe truncate my-tokenizer -o smaller --vocab-size 8000")
+@command(group=EDIT, epilog=EXAMPLE + "hf-bpe truncate my-tokenizer -o smaller --vocab-size 8000")
 def truncate(
     source: _Source,
     output: _Output,
@@ -76,9 +76,10 @@ def truncate(
 
 
 @command(
+    group=EDIT,
     epilog=EXAMPLE
     + "hf-bpe extend gpt2 finnish.txt -o gpt2-finnish --add 2000\n"
-    + "  hf-bpe extend gpt2 --counts finnish.counts -o gpt2-finnish --add 2000"
+    + "  hf-bpe extend gpt2 --counts finnish.counts -o gpt2-finnish --add 2000",
 )
 @reads_text(learns=True)
 def extend(
@@ -87,7 +88,7 @@ def extend(
     output: _Output,
     add: Annotated[int, option("Number of tokens to add.", metavar="N", parser=size_of_at_least(0))],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
-    counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE", show_default="none")] = None,
+    counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE")] = None,
     character_coverage: Annotated[
         float | None, option(_COVERAGE_HELP, metavar="X", min=0, max=1, show_default="no new ones")
     ] = None,
@@ -124,19 +125,18 @@ def extend(
 
 
 @command(
+    group=EDIT,
     epilog=EXAMPLE
     + "hf-bpe prune gpt2 -o gpt2-code --counts code.counts --vocab-size 30000\n"
-    + "  hf-bpe prune gpt2 -o gpt2-code --keep code.npy"
+    + "  hf-bpe prune gpt2 -o gpt2-code --keep code.npy",
 )
 def prune(
     source: _Source,
     output: _Output,
-    counts: Annotated[Path | None, option(_COUNTS_HELP, metavar="FILE", show_default="none")] = None,
-    vocab_size: Annotated[
-        int | None, option(_REACH_HELP, metavar="N", parser=size_of_at_least(1), show_default="none")
-    ] = None,
-    min_count: Annotated[int | None, option(_MIN_HELP, metavar="N", min=0, show_default="none")] = None,
-    keep: Annotated[Path | None, option(_KEEP_HELP, metavar="FILE", show_default="none")] = None,
+    counts: Annotated[Path | None, option(_COUNTS_HELP, metavar="FILE")] = None,
+    vocab_size: Annotated[int | None, option(_REACH_HELP, metavar="N", parser=size_of_at_least(1))] = None,
+    min_count: Annotated[int | None, option(_MIN_HELP, metavar="N", min=0)] = None,
+    keep: Annotated[Path | None, option(_KEEP_HELP, metavar="FILE")] = None,
     remap: _Remap = None,
     pattern: RankPattern = "auto",
     force: Force = False,
@@ -167,7 +167,10 @@ def prune(
     _save(tokenizer, edited, output, remap, as_json)
 
 
-@command(epilog=EXAMPLE + "hf-bpe add-special-tokens my-tokenizer '<|user|>' --pad-token '<|pad|>' -o chat-tokenizer")
+@command(
+    group=EDIT,
+    epilog=EXAMPLE + "hf-bpe add-special-tokens my-tokenizer '<|user|>' --pad-token '<|pad|>' -o chat-tokenizer",
+)
 def add_special_tokens(
     source: _Source,
     output: _Output,
@@ -199,7 +202,7 @@ def add_special_tokens(
     _save(tokenizer, edited, output, remap, as_json, roles)
 
 
-@command(epilog=EXAMPLE + "hf-bpe pad my-tokenizer -o padded --multiple 64")
+@command(group=EDIT, epilog=EXAMPLE + "hf-bpe pad my-tokenizer -o padded --multiple 64")
 def pad(
     source: _Source,
     output: _Output,
@@ -243,7 +246,15 @@ def _save(
         remap.save(remap_file)
     number, removed, added = edited.model.vocab_size, len(remap.removed), len(remap.added)
     values = {"folder": str(folder), "vocab_size": number, "removed": removed, "added": added}
-    report_done(f"{counted(number, 'token')} ({removed} removed, {added} added), saved in {folder}", values, as_json)
+    report_done(f"{_what_changed(number, removed, added)}; saved in {folder}", values, as_json)
+
+
+def _what_changed(number: int, removed: int, added: int) -> str:
+    """Return how many tokens were added and removed, and how many there were and are."""
+    changes = [f"{verb} {counted(by, 'token')}" for verb, by in (("removed", removed), ("added", added)) if by]
+    if not changes:
+        return f"{counted(number, 'token')}, the same as before"
+    return f"{' and '.join(changes)}: {number - added + removed:,} → {number:,}"
 
 
 def _ids(path: Path, tokenizer: BPETokenizer) -> list[int]:

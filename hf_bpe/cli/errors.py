@@ -9,11 +9,16 @@ from typing import Any
 import typer
 
 from hf_bpe._utils.visible import in_one_line, printable
+from hf_bpe.cli.suggestions import no_such_option
 
 
 def usage_message(error: Any) -> str:
     """Return the message of an error of usage in one line, with the option or argument that it is about."""
     text = error.message
+    if getattr(error, "option_name", None) and type(error).__name__ == "NoSuchOption" and error.ctx is not None:
+        return printable(in_one_line(no_such_option(error.option_name, error.ctx)))
+    if type(error).__name__ == "MissingParameter" and error.param is not None:
+        return printable(in_one_line(_missing(error.param)))
     if isinstance(error, typer.BadParameter) and type(error).__name__ == "BadParameter":
         hint: Any = error.param_hint
         if hint is None and error.param is not None:
@@ -23,6 +28,16 @@ def usage_message(error: Any) -> str:
         where = hint.replace("'", "").split(" / ")[0] if error.param_hint is None else hint.replace("'", "")
         return printable(in_one_line(f"{where}: {_value_problem(text)}" if where else _value_problem(text)))
     return printable(in_one_line(error.format_message())).removesuffix(".")
+
+
+def _missing(param: Any) -> str:
+    """Return the message for an option or an argument that is required and was not given."""
+    names = param.metavar or param.name.upper()
+    if param.opts[0].startswith("-"):
+        names = f"{max(param.opts, key=len)} {param.metavar or ''}".strip()
+    purpose = (param.help or "").partition(". ")[0].removesuffix(".")
+    purpose = purpose if purpose[1:2].isupper() else purpose[:1].lower() + purpose[1:]
+    return f"give {names}: {purpose}"
 
 
 def _value_problem(text: str) -> str:

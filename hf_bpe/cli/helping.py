@@ -7,22 +7,34 @@ from typing import Annotated
 import typer
 
 from hf_bpe.cli.options import EXAMPLE, argument
-from hf_bpe.cli.program import command
+from hf_bpe.cli.program import HELP, command
+from hf_bpe.pretokenizers._named_patterns import PATTERNS
+from hf_bpe.pretokenizers._patterns import CHAINS
 
 
 def _commands(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the commands that begin with what has been typed."""
-    return [name for name in ctx.parent.command.commands if name.startswith(incomplete)]  # type: ignore[union-attr]
+    return [name for name in (*ctx.parent.command.commands, "patterns") if name.startswith(incomplete)]  # type: ignore[union-attr]
 
 
-_Name = Annotated[str | None, argument("COMMAND", "The command to explain.", autocompletion=_commands)]
+_NAME_HELP = "The command to explain; or patterns, for the names that --pattern takes."
+_Name = Annotated[str | None, argument("COMMAND", _NAME_HELP, autocompletion=_commands)]
 
 
-@command(name="help", loads_tokenizer=False, epilog=EXAMPLE + "hf-bpe help train")
+def patterns() -> str:
+    """Return what `hf-bpe help patterns` prints: the names of patterns, each with its expression or its stages."""
+    named = {**PATTERNS, **{name: chain.canonical for name, chain in CHAINS.items()}}
+    return "\n\n".join(f"{name}\n  {how}" for name, how in {**named, "none": "no split"}.items())
+
+
+@command(group=HELP, name="help", loads_tokenizer=False, epilog=EXAMPLE + "hf-bpe help train")
 def print_help(ctx: typer.Context, name: _Name = None) -> None:
-    """Print the help of a command, or the list of commands."""
+    """Print the help of a command, the list of commands, or the names of patterns."""
     program = ctx.parent
     assert program is not None
+    if name == "patterns":
+        typer.echo(patterns())
+        return
     if name is None:
         typer.echo(program.get_help())
         return

@@ -7,13 +7,13 @@ from typing import Annotated
 
 from hf_bpe.cli.options import EXAMPLE, Json, argument
 from hf_bpe.cli.outputs import Force
-from hf_bpe.cli.program import command
+from hf_bpe.cli.program import USE, command
 from hf_bpe.cli.token_files import report_files
 
 _OUTPUT_HELP = "The folder of the files, or the --output that encode was given."
 
 
-@command(epilog=EXAMPLE + "hf-bpe merge-manifests data/", loads_tokenizer=False)
+@command(group=USE, epilog=EXAMPLE + "hf-bpe merge-manifests data/", loads_tokenizer=False)
 def merge_manifests(
     output: Annotated[Path, argument("OUT", _OUTPUT_HELP)], force: Force = False, as_json: Json = False
 ) -> None:

@@ -25,7 +25,7 @@ QUIET, NORMAL, VERBOSE = range(3)
 _COLORS = {"error": 31, "warning": 33, "hint": 36}  # red, yellow, cyan
 _LABEL = re.compile(r"^(error|warning|hint): ")
 # A heading, an option or a command in the text of --help.
-_HEADING = re.compile(r"^ {0,2}(?:Usage|Arguments|Options|Commands|Example):", re.MULTILINE)
+_HEADING = re.compile(r"^(?:Usage:|[A-Z][\w, ]*:$|  Example:$)", re.MULTILINE)
 _NAME = re.compile(r"^  (?:--?[\w-]+(?:, | / )?)+|^  [a-z-]+(?=  )", re.MULTILINE)
 _SILENCE = 1.0  # seconds that a phase may take without a sign
 

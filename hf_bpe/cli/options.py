@@ -8,18 +8,26 @@ from typing import Annotated, Any
 
 import typer
 
-from hf_bpe.pretokenizers._patterns import NAMES
-
 EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
-SPLIT = f"{', '.join(NAMES)}, a regular expression, the JSON of a pre-tokenizer, or none."
+SPLIT = (
+    "A name such as gpt2, cl100k or qwen2 (`hf-bpe help patterns` lists them), a regular expression, the JSON of a "
+    "pre-tokenizer, or none."
+)
 
 _SIZE = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,6}))?(k|M|Ki|Mi)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "ki": 1024, "mi": 1024**2}
 
 
-def option(help: str, *names: str, **settings: Any) -> Any:
-    """Return the annotation that makes a parameter an option."""
-    return typer.Option(*names, help=help, **settings)
+def option(help: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
+    """Return the annotation that makes a parameter an option.
+
+    Args:
+        help: what it is for.
+        names: its names, if they are not that of the parameter.
+        panel: the panel of `--help` that lists it; None for the first one, which has what most people need.
+        settings: what else `typer.Option` takes.
+    """
+    return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
 
 
 def argument(name: str, help: str, **settings: Any) -> Any:
@@ -49,4 +57,4 @@ def size_of_at_least(minimum: int) -> Callable[[Any], int]:
     return parse
 
 
-Json = Annotated[bool, option("Print JSON.", "--json")]
+Json = Annotated[bool, option("Print JSON.", "--json", panel="Output")]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from hf_bpe.cli.messages import say
 from hf_bpe.cli.options import EXAMPLE, argument, option
-from hf_bpe.cli.program import Terminated, command
+from hf_bpe.cli.program import LOOK, Terminated, command
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load_several
 
 _TEXT_HELP = "The text that the page begins with."
@@ -18,10 +18,10 @@ _EXAMPLE = (
 )
 
 
-@command(epilog=EXAMPLE + _EXAMPLE)
+@command(group=LOOK, epilog=EXAMPLE + _EXAMPLE)
 def playground(
     folders: Annotated[list[str], argument("FOLDER", f"One or more. {FOLDER_HELP}")],
-    text: Annotated[str, option(_TEXT_HELP, metavar="TEXT", show_default="none")] = "",
+    text: Annotated[str, option(_TEXT_HELP, metavar="TEXT")] = "",
     port: Annotated[int, option(_PORT_HELP, metavar="N", min=0, max=65535)] = 0,
     no_browser: Annotated[bool, option("Do not open the page in a browser.", "--no-browser")] = False,
     pattern: RankPattern = "auto",

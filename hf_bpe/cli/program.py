@@ -22,6 +22,8 @@ from hf_bpe.cli import messages
 from hf_bpe.cli.errors import error_message, usage_message, words_of_shell
 from hf_bpe.cli.messages import colored_help, log_to_stderr, say
 from hf_bpe.cli.options import EXAMPLE, option
+from hf_bpe.cli.panels import write_commands, write_options
+from hf_bpe.cli.suggestions import no_such_command
 from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, set_downloads
 
 _UsageError: Any = typer.BadParameter.__base__  # from typer's own or external Click
@@ -39,6 +41,14 @@ class Command(TyperCommand):
         """Return the help, in colors on a terminal."""
         return colored_help(super().get_help(ctx))
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options to the help, in panels."""
+        write_options(self.get_params(ctx), ctx, formatter)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the line of usage; some releases of typer put required ones in braces."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         with log_to_stderr():
@@ -51,7 +61,7 @@ class Command(TyperCommand):
 
 def _what_is_kept(ctx: Any) -> str:
     """Return what an interrupted command leaves, and how to resume it."""
-    if "work_dir" not in ctx.params or ctx.params.get("output", "") is None:
+    if "work_dir" not in ctx.params or (ctx.params.get("output", "") is None and ctx.params["work_dir"] is None):
         return "nothing was written"
     if ctx.params["work_dir"] is None:
         return "nothing was kept; with --work-dir FOLDER the same command resumes after an interruption"
@@ -64,6 +74,17 @@ class Commands(TyperGroup):
     def get_help(self, ctx: Any) -> str:
         """Return the help, in colors on a terminal."""
         return colored_help(super().get_help(ctx))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands to the help, in groups, and the options of the program."""
+        write_commands(self, ctx, formatter)
+        write_options(self.get_params(ctx), ctx, formatter)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that the first argument names."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise _UsageError(no_such_command(args[0], self.list_commands(ctx)), ctx=ctx)
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; without any, print the help on standard error and exit with 2, as uv and ruff do.
@@ -111,22 +132,38 @@ app = typer.Typer(
 )
 
 
+# The groups of commands in `hf-bpe --help`.
+TRAIN = "Train a tokenizer"
+USE = "Encode and decode"
+LOOK = "Look and measure"
+EDIT = "Edit a vocabulary"
+CONVERT = "Convert, inspect, verify"
+HELP = "Help"
+
 # Name → its option, and what it does. `download` is for commands that load a tokenizer.
 _SWITCHES: dict[str, tuple[Any, Callable[[], None]]] = {
     "quiet": (
-        option("Print only results, warnings and errors.", "--quiet", "-q"),
+        option("Print only results, warnings and errors.", "--quiet", "-q", panel="Output"),
         lambda: messages.set_level(messages.QUIET),
     ),
     "verbose": (
-        option("For an error, also print where it was raised.", "--verbose", "-v"),
+        option("For an error, also print where it was raised.", "--verbose", "-v", panel="Output"),
         lambda: messages.set_level(messages.VERBOSE),
     ),
-    "download": (option(DOWNLOAD_HELP, "--download"), lambda: set_downloads(True)),
+    "download": (option(DOWNLOAD_HELP, "--download", panel="Machine"), lambda: set_downloads(True)),
 }
 
 
-def command(*, loads_tokenizer: bool = True, **settings: Any) -> Callable[[_Function], _Function]:
-    """Return the decorator that makes a function a command, with the options that commands share."""
+def command(
+    *, group: str | None = None, loads_tokenizer: bool = True, **settings: Any
+) -> Callable[[_Function], _Function]:
+    """Return the decorator that makes a function a command, with the options that commands share.
+
+    Args:
+        group: the heading that lists the command in `hf-bpe --help`.
+        loads_tokenizer: whether it has `--download`.
+        settings: what else typer takes for a command.
+    """
     switches = {name: switch for name, switch in _SWITCHES.items() if loads_tokenizer or name != "download"}
 
     def decorate(function: _Function) -> _Function:
@@ -145,7 +182,7 @@ def command(*, loads_tokenizer: bool = True, **settings: Any) -> Callable[[_Func
 
         run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
-        app.command(cls=Command, **settings)(run)
+        app.command(cls=Command, rich_help_panel=group, **settings)(run)
         return function
 
     return decorate
@@ -172,7 +209,7 @@ _Version = Annotated[bool, option("Print the version and exit.", "--version", ca
 
 @app.callback(no_args_is_help=True, epilog=EXAMPLE + "hf-bpe train book.txt -o my-tokenizer --vocab-size 8000")
 def _program(version: _Version = False) -> None:
-    """Train, use, measure, edit and convert byte-level BPE tokenizers for Hugging Face transformers."""
+    """Train, use, measure, edit and convert BPE tokenizers for Hugging Face transformers."""
 
 
 @contextlib.contextmanager

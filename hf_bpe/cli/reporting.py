@@ -15,7 +15,7 @@ import typer
 from hf_bpe.cli.messages import say, show_result
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, check_installed
-from hf_bpe.cli.program import command
+from hf_bpe.cli.program import LOOK, command
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     named_sources,
@@ -44,15 +44,15 @@ _COMPARE_EXAMPLE = (
     "  hf-bpe compare small large --group en='en/*.txt' --group fi='fi/*.txt' --html sizes.html"
 )
 
-_Groups = Annotated[list[str] | None, option(_GROUP_HELP, "--group", metavar="NAME=SOURCE", show_default="none")]
-_Counts = Annotated[list[Path] | None, option(_COUNTS_HELP, metavar="FILE", show_default="none")]
+_Groups = Annotated[list[str] | None, option(_GROUP_HELP, "--group", metavar="NAME=SOURCE")]
+_Counts = Annotated[list[Path] | None, option(_COUNTS_HELP, metavar="FILE")]
 _Reference = Annotated[str | None, option(_REFERENCE_HELP, metavar="NAME", show_default="the first")]
 _Translations = Annotated[bool, option(_TRANSLATIONS_HELP, "--translations")]
 _Markdown = Annotated[bool, option(_MARKDOWN_HELP, "--markdown")]
-_Html = Annotated[Path | None, option(_HTML_HELP, "--html", metavar="FILE", show_default="none")]
+_Html = Annotated[Path | None, option(_HTML_HELP, "--html", metavar="FILE")]
 
 
-@command(epilog=EXAMPLE + _REPORT_EXAMPLE)
+@command(group=LOOK, epilog=EXAMPLE + _REPORT_EXAMPLE)
 @reads_text(counts=False)
 def report(
     context: typer.Context,
@@ -62,7 +62,7 @@ def report(
     counts: _Counts = None,
     reference: _Reference = None,
     translations: _Translations = False,
-    tree: Annotated[list[str] | None, option(_TREE_HELP, metavar="TOKEN", show_default="none")] = None,
+    tree: Annotated[list[str] | None, option(_TREE_HELP, metavar="TOKEN")] = None,
     as_json: Json = False,
     markdown: _Markdown = False,
     html: _Html = None,
@@ -93,12 +93,12 @@ def report(
     _show(found, form, html)
 
 
-@command(epilog=EXAMPLE + _COMPARE_EXAMPLE)
+@command(group=LOOK, epilog=EXAMPLE + _COMPARE_EXAMPLE)
 @reads_text(counts=False)
 def compare(
     context: typer.Context,
     folders: Annotated[list[str], argument("FOLDER", f"Two or more. {FOLDER_HELP}")],
-    on: Annotated[list[str] | None, option(SOURCE_HELP, metavar="SOURCE", show_default="none")] = None,
+    on: Annotated[list[str] | None, option(SOURCE_HELP, metavar="SOURCE")] = None,
     group: _Groups = None,
     counts: _Counts = None,
     reference: _Reference = None,

@@ -11,7 +11,7 @@ ROLES = ("bos_token", "eos_token", "pad_token", "unk_token")
 
 def _role(purpose: str) -> Any:
     help = f"The special token {purpose}; it need not be listed as one."
-    return option(help, metavar="TEXT", show_default="none")
+    return option(help, metavar="TEXT", panel="Special tokens")
 
 
 BosToken = Annotated[str | None, _role("that begins a text")]

@@ -3,46 +3,62 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
 from hf_bpe._utils.files import write_atomically
+from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe._utils.visible import printable
 from hf_bpe.cli.messages import say
 from hf_bpe.cli.options import EXAMPLE, argument, option
 from hf_bpe.cli.outputs import Force, check_file
-from hf_bpe.cli.program import command
+from hf_bpe.cli.program import LOOK, command
 from hf_bpe.cli.sources import STDIN, open_input
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, tokenizer_name
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, load_several, tokenizer_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from hf_bpe.analysis._show import Shown
+    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+_MORE_HELP = (
+    "More tokenizers for the same text, and last the file with the text; - or none for standard input. With --text or "
+    "--chat all are tokenizers."
+)
 _TEXT_HELP = "The text itself, instead of a file."
+_CHAT_HELP = 'Show a chat turn by turn: a JSON list of {"role": …, "content": …}, in the tokenizer\'s chat template.'
 _IDS_HELP = "Print the id after each token."
 _PRE_TOKENS_HELP = "Show the pre-tokens that the pattern cuts, instead of the tokens."
 _MAX_HELP = "Show at most N tokens; all are counted."
 _HTML_HELP = "Write an HTML page to this file instead of printing."
 _COLOR_HELP = "Print in colors, or as plain text."
-_SHOW_EXAMPLE = "hf-bpe show my-tokenizer book.txt | less\n  hf-bpe show my-tokenizer --text 'Hello, world' --ids"
+_SHOW_EXAMPLE = (
+    "hf-bpe show my-tokenizer book.txt | less\n"
+    "  hf-bpe show my-tokenizer other-tokenizer --text 'Hello, world' --ids\n"
+    "  hf-bpe show my-tokenizer --chat messages.json"
+)
 _TOKEN_HELP = "The token as text, or as in vocab.json."
 _TREE_EXAMPLE = "hf-bpe tree my-tokenizer ' the'\n  hf-bpe tree my-tokenizer --id 262"
 _Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
-_Html = Annotated[Path | None, option(_HTML_HELP, metavar="FILE", show_default="none")]
+_Html = Annotated[Path | None, option(_HTML_HELP, metavar="FILE")]
 _Color = Annotated[
     bool | None, option(_COLOR_HELP, "--color/--no-color", show_default="if stdout is a terminal, unless NO_COLOR")
 ]
 
 
-@command(epilog=EXAMPLE + _SHOW_EXAMPLE)
+@command(group=LOOK, epilog=EXAMPLE + _SHOW_EXAMPLE)
 def show(
     folder: _Folder,
-    file: Annotated[str, argument("FILE", "The file to read; - for standard input.")] = STDIN,
-    text: Annotated[str | None, option(_TEXT_HELP, metavar="TEXT", show_default="none")] = None,
+    more: Annotated[list[str] | None, argument("FOLDER|FILE", _MORE_HELP)] = None,
+    text: Annotated[str | None, option(_TEXT_HELP, metavar="TEXT")] = None,
+    chat: Annotated[Path | None, option(_CHAT_HELP, metavar="FILE")] = None,
     ids: Annotated[bool, option(_IDS_HELP, "--ids")] = False,
     pre_tokens: Annotated[bool, option(_PRE_TOKENS_HELP, "--pre-tokens")] = False,
     max_tokens: Annotated[int, option(_MAX_HELP, metavar="N", min=1)] = 5000,
@@ -51,43 +67,123 @@ def show(
     pattern: RankPattern = "auto",
     force: Force = False,
 ) -> None:
-    """Show a text as its tokens.
+    """Show a text as its tokens, by one tokenizer or by several.
 
     They are printed in colors on a terminal, otherwise with | between them. The tokens are those of encode. A space is
     shown as ·, a tab as →, a newline as ↵, a byte of a partial character as <e4>, and any other invisible character by
     its code point, as <U+200B>.
     """
+    from hf_bpe.analysis._show import page_of_several
     from hf_bpe.analysis._show import show as shown
 
-    if text is not None and file != STDIN:
-        raise typer.BadParameter("cannot be combined with a FILE", param_hint="'--text'")
     if ids and pre_tokens:
         raise typer.BadParameter("cannot be combined with --ids", param_hint="'--pre-tokens'")
-    if text is None and file != STDIN and not Path(file).exists():
-        raise FileNotFoundError(f"there is no file {file!r}; to show this text itself, give --text {file!r}")
+    if chat is not None and (text is not None or pre_tokens):
+        raise typer.BadParameter("cannot be combined with --text or --pre-tokens", param_hint="'--chat'")
+    folders, file = _divide([folder, *(more or [])], is_text_given=text is not None or chat is not None)
     check_file(html, force)
-    tokenizer = load(folder, pattern)
-    if text is not None:
-        data = os.fsencode(text)
+    tokenizers = load_several(folders, pattern) if len(folders) > 1 else {tokenizer_name(folder): load(folder, pattern)}
+    options: dict[str, Any] = {"ids": ids, "pre_tokens": pre_tokens, "max_tokens": max_tokens}
+    found: list[tuple[str, Shown]] = []
+    if chat is not None:
+        messages = _read_messages(chat)
+        for name, tokenizer in tokenizers.items():
+            whole, turns = _show_turns(name, tokenizer, messages, options)
+            found += [(f"{name}, {turn}" if len(tokenizers) > 1 else turn, tokens) for turn, tokens in turns]
+            say(f"{name}: {whole.summary}")
+        source = chat.name
     else:
-        with open_input(file) as source:
-            data = source.read()
-    tokens = shown(tokenizer, data, ids=ids, pre_tokens=pre_tokens, max_tokens=max_tokens)
+        data = os.fsencode(text) if text is not None else _read(file)
+        found = [(name, shown(tokenizer, data, **options)) for name, tokenizer in tokenizers.items()]
+        source = "a text" if text is not None else "standard input" if file == STDIN else Path(file).name
+    title = f"Tokens of {source} by {' and '.join(tokenizers)}"
+    if len(found) == 1 and chat is None:
+        ((_, tokens),) = found
+        if html is not None:
+            _save(tokens.to_html(title), html)
+        else:
+            _print(tokens.marked, tokens.colored, color)
+        say(tokens.summary)
+        return
     if html is not None:
-        name = "a text" if text is not None else "standard input" if file == STDIN else Path(file).name
-        _save(tokens.to_html(f"Tokens of {name} by {tokenizer_name(folder)}"), html)
-    else:
+        _save(page_of_several(found, title), html)
+        return
+    for number, (heading, tokens) in enumerate(found):
+        _write(f"{chr(10) * (number > 0)}{printable(heading)}: {tokens.summary}")
         _print(tokens.marked, tokens.colored, color)
-    say(tokens.summary)
 
 
-@command(epilog=EXAMPLE + _TREE_EXAMPLE)
+def _divide(names: Sequence[str], *, is_text_given: bool) -> tuple[list[str], str]:
+    """Return the tokenizers that a command line names, and the file with the text, which is the last of several."""
+    if is_text_given or len(names) == 1 or Path(names[-1]).is_dir():
+        return [*names], STDIN
+    *folders, file = names
+    if file != STDIN and not Path(file).exists():
+        raise FileNotFoundError(f"there is no file {file!r}; to show this text itself, give --text {file!r}")
+    return folders, file
+
+
+def _read(file: str) -> bytes:
+    with open_input(file) as source:
+        return source.read()
+
+
+def _read_messages(path: Path) -> list[Mapping[str, Any]]:
+    """Return the messages of a chat in a file of JSON: a list, or an object that holds it as `messages`."""
+    try:
+        found = json.loads(decode(path, read_bounded(path, "list of messages")))
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON, a list of messages: {error}") from None
+    messages = found.get("messages") if isinstance(found, dict) else found
+    are_messages = isinstance(messages, list) and all(
+        isinstance(each, dict) and isinstance(each.get("role"), str) and isinstance(each.get("content"), str)
+        for each in messages
+    )
+    if not messages or not are_messages:
+        raise ValueError(
+            f'{path}: expected a list of messages, such as [{{"role": "user", "content": "Hello"}}], with a role and '
+            "a content that are text"
+        )
+    return cast("list[Mapping[str, Any]]", messages)
+
+
+def _show_turns(
+    name: str, tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+) -> tuple[Shown, list[tuple[str, Shown]]]:
+    """Return the tokens of a chat, and of each turn; of all as one part if they do not decode to the text."""
+    from dataclasses import replace
+
+    from hf_bpe.analysis._show import show as shown
+    from hf_bpe.playground._chats import render_turns
+
+    try:
+        text, parts = render_turns(tokenizer, messages, add_generation_prompt=False)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    whole = shown(tokenizer, text, **options)
+    if not whole.is_exact:
+        return whole, [("all turns", whole)]
+    starts = [len(text[: part.start].encode()) for part in parts]
+    turns: list[list[Any]] = [[] for _ in parts]
+    place = turn = 0
+    for token in whole.tokens:
+        while turn + 1 < len(starts) and starts[turn + 1] <= place:
+            turn += 1
+        turns[turn].append(token)
+        place += len(token.data)
+    sizes = [sum(len(token.data) for token in tokens) for tokens in turns]
+    return whole, [
+        (part.name, replace(whole, tokens=(*tokens,), num_tokens=len(tokens), num_bytes=size))
+        for part, tokens, size in zip(parts, turns, sizes, strict=True)
+        if tokens
+    ]
+
+
+@command(group=LOOK, epilog=EXAMPLE + _TREE_EXAMPLE)
 def tree(
     folder: _Folder,
-    token: Annotated[str | None, argument("TOKEN", _TOKEN_HELP, show_default="none")] = None,
-    token_id: Annotated[
-        int | None, option("The id of the token, instead of TOKEN.", "--id", metavar="N", show_default="none")
-    ] = None,
+    token: Annotated[str | None, argument("TOKEN", _TOKEN_HELP)] = None,
+    token_id: Annotated[int | None, option("The id of the token, instead of TOKEN.", "--id", metavar="N")] = None,
     html: _Html = None,
     color: _Color = None,
     pattern: RankPattern = "auto",
@@ -102,7 +198,13 @@ def tree(
     if (token is None) == (token_id is None):
         raise typer.BadParameter("expected either a TOKEN or --id", param_hint="'TOKEN'")
     check_file(html, force)
-    found = merge_tree(load(folder, pattern), cast("int | str", token_id if token is None else token))
+    tokenizer = load(folder, pattern)
+    try:
+        found = merge_tree(tokenizer, cast("int | str", token_id if token is None else token))
+    except ValueError as error:
+        if token is None or not token.isascii() or not token.isdigit():
+            raise
+        raise ValueError(f"{error}; for the token with the id {token} give --id {token}") from None
     if html is not None:
         _save(found.to_html(f"{found.title} of {tokenizer_name(folder)}"), html)
     else:
@@ -136,5 +238,9 @@ def _print(plain: str, colored: Callable[[str | None], RenderableType], color: b
         with drawn.capture() as capture:
             drawn.print(colored(system))
         plain = capture.get().removesuffix("\n")
-    sys.stdout.buffer.write(plain.encode() + b"\n")
+    _write(plain)
+
+
+def _write(text: str) -> None:
+    sys.stdout.buffer.write(text.encode() + b"\n")
     sys.stdout.buffer.flush()

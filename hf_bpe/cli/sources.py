@@ -34,7 +34,8 @@ SOURCE_HELP = (
     "other plain text; - for standard input."
 )
 WEIGHT_HELP = "Exact weight of a {}: 3, 0.1 or 1/3. Repeat the option, once for each, in their order."
-FORMAT_HELP = "The format of the files, whatever their names."
+FORMAT_HELP = "The format of the text files, whatever their names."
+FORMAT_DEFAULT = "by the name, else text"
 COLUMN_HELP = "The column of the text in .jsonl objects and .parquet files."
 _ERRORS_HELP = "Handling of invalid UTF-8: an error, U+FFFD instead, or the unchanged bytes."
 ON_ERROR_HELP = (
@@ -49,14 +50,14 @@ WORKERS_HELP = "Number of threads or processes; the result does not depend on it
 STDIN = "-"
 
 _PROGRESS_HELP = "Show progress bars with rate and time left."
-Progress = Annotated[bool | None, option(_PROGRESS_HELP, show_default="if stderr is a terminal")]
+Progress = Annotated[bool | None, option(_PROGRESS_HELP, panel="Output", show_default="on a terminal")]
 
 _Command = Callable[..., None]
 _WORKERS = option(
     WORKERS_HELP,
     metavar="N",
     min=1,
-    show_default="one per core; elsewhere than on Linux 1 for a pattern that regex runs",
+    show_default="one per core",
 )
 
 _METAVARS = {int: "N", float: "X"}
@@ -67,28 +68,46 @@ def _learning_option(field: Field[Any]) -> Any:
     kind, minimum = get_type_hints(LearningOptions)[field.name], field.metadata["minimum"]
     metavar = next((_METAVARS[each] for each in (*get_args(kind), kind) if each in _METAVARS), None)
     shown = {"show_default": "no limit"} if field.default is None else {}
-    return Annotated[kind, option(field.metadata["help"], metavar=metavar, min=minimum, **shown)]
+    return Annotated[kind, option(field.metadata["help"], metavar=metavar, min=minimum, panel="Vocabulary", **shown)]
 
+
+_TEXT: dict[str, Any] = {"panel": "Text"}
 
 # Name → annotation and default of each option. `_READING` goes into each Source, the others to the library.
 _WEIGHT: dict[str, tuple[Any, Any]] = {
     "weight": (
-        Annotated[list[str] | None, option(WEIGHT_HELP.format("source"), metavar="X", show_default="1 each")],
+        Annotated[
+            list[str] | None, option(WEIGHT_HELP.format("source"), metavar="X", panel="Text", show_default="1 each")
+        ],
         None,
     ),
 }
 _READING: dict[str, tuple[Any, Any]] = {
-    "format": (Annotated[Format | None, option(FORMAT_HELP, show_default="by the name, else text")], None),
-    "column": (Annotated[str, option(COLUMN_HELP, metavar="NAME")], "text"),
-    "errors": (Annotated[Errors, option(_ERRORS_HELP)], "strict"),
-    "on_error": (Annotated[OnError, option(ON_ERROR_HELP)], "raise"),
-    "max_document_bytes": (Annotated[int | None, option(_CAP_HELP, metavar="N", min=1, show_default="no limit")], None),
-    "max_line_bytes": (Annotated[int, option(_LINE_HELP, metavar="N", min=1)], LINE_BYTES),
+    "format": (
+        Annotated[
+            Format | None, option(FORMAT_HELP, "--input-format", "--format", **_TEXT, show_default=FORMAT_DEFAULT)
+        ],
+        None,
+    ),
+    "column": (Annotated[str, option(COLUMN_HELP, metavar="NAME", **_TEXT)], "text"),
+    "errors": (Annotated[Errors, option(_ERRORS_HELP, **_TEXT)], "strict"),
+    "on_error": (Annotated[OnError, option(ON_ERROR_HELP, **_TEXT)], "raise"),
+    "max_document_bytes": (
+        Annotated[int | None, option(_CAP_HELP, metavar="N", min=1, **_TEXT, show_default="no limit")],
+        None,
+    ),
+    "max_line_bytes": (
+        Annotated[int, option(_LINE_HELP, metavar="N", min=1, **_TEXT, show_default="256 MiB")],
+        LINE_BYTES,
+    ),
 }
 _RUNNING: dict[str, tuple[Any, Any]] = {
     "workers": (Annotated[int | None, _WORKERS], None),
-    "max_memory": (Annotated[str | None, option(_MEMORY_HELP, metavar="SIZE", show_default="no limit")], None),
-    "work_dir": (Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", show_default="none")], None),
+    "max_memory": (
+        Annotated[str | None, option(_MEMORY_HELP, metavar="SIZE", panel="Machine", show_default="no limit")],
+        None,
+    ),
+    "work_dir": (Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")], None),
     "progress": (Progress, None),
 }
 _LEARNING = {each.name: (_learning_option(each), each.default) for each in fields(LearningOptions) if each.metadata}
@@ -169,7 +188,8 @@ def refuse_source_options(context: typer.Context) -> None:
     for name in ("weight", *_READING):
         source = context.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
-            raise typer.BadParameter("is only for SOURCE", param_hint=f"'--{name.replace('_', '-')}'")
+            shown = "input-format" if name == "format" else name.replace("_", "-")
+            raise typer.BadParameter("is only for SOURCE", param_hint=f"'--{shown}'")
 
 
 def check_weights(weights: Sequence[str] | None, number: int) -> Sequence[str]:

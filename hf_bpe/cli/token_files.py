@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done
 from hf_bpe.cli.outputs import check_file, is_resumed
 from hf_bpe.cli.sources import STDIN, is_found, parse_share, shows_progress, text_file
@@ -58,7 +59,8 @@ def write_token_files(
     try:
         target = Target(params["format"], output, share)
     except ValueError as error:
-        raise typer.BadParameter(str(error).removeprefix("output: "), param_hint="'--output'") from None
+        problem = str(error).removeprefix("output: ").replace(" as format", " as --format")
+        raise typer.BadParameter(problem, param_hint="'--output'") from None
     for name, value in (("work-dir", params["work_dir"]), ("shard", share)):
         if STDIN in (files or [STDIN]) and value is not None:
             raise typer.BadParameter("standard input cannot be read again; give files", param_hint=f"'--{name}'")
@@ -83,7 +85,9 @@ def write_token_files(
             overwrite=is_forced,
             **options,
         )
-    report_files(written, "" if params["pack"] is None else f" in {written.num_rows} sequences", params["as_json"])
+    report_files(
+        written, "" if params["pack"] is None else f" in {counted(written.num_rows, 'sequence')}", params["as_json"]
+    )
 
 
 def report_files(written: EncodedFiles, rows: str, as_json: bool) -> None:
@@ -92,7 +96,8 @@ def report_files(written: EncodedFiles, rows: str, as_json: bool) -> None:
     if not written.files:
         where = str(written.manifest)  # of a part of a corpus that has nothing
     offsets = "" if written.offsets is None or not written.files else f", offsets of the documents in {written.offsets}"
-    message = f"{written.num_tokens} tokens of {written.num_documents} documents{rows} saved in {where}{offsets}"
+    documents = counted(written.num_documents, "document")
+    message = f"{counted(written.num_tokens, 'token')} of {documents}{rows} saved in {where}{offsets}"
     values = {
         "files": [str(path) for path in written.files],
         "manifest": str(written.manifest),

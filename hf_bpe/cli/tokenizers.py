@@ -5,7 +5,6 @@ transformers is imported only where it is needed, because `--help` must be fast.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,8 +23,10 @@ FOLDER_HELP = (
     "repository on the Hub."
 )
 DOWNLOAD_HELP = "Download a tokenizer that is no file or folder from the Hugging Face Hub, or take it from the cache."
-PATTERN_HELP = f"The split pattern, for files that do not store it, such as .tiktoken: {SPLIT}"
-RankPattern = Annotated[str, option(PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="from the file")]
+PATTERN_HELP = f"How text is split, for files that do not store it, such as .tiktoken. {SPLIT}"
+RankPattern = Annotated[
+    str, option(PATTERN_HELP, "--pattern", metavar="PATTERN", panel="Text", show_default="from the file")
+]
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
 
@@ -41,8 +42,7 @@ def set_downloads(allowed: bool) -> None:
 
 def tokenizer_class() -> type[BPETokenizer]:
     """Import and return BPETokenizer, which needs transformers; `--help` and counting do not."""
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # about missing torch, which is not needed here
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.tokenizer import BPETokenizer
 
     return BPETokenizer
 

@@ -13,7 +13,7 @@ from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import phase, say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_folder, is_resumed
-from hf_bpe.cli.program import command
+from hf_bpe.cli.program import TRAIN, command
 from hf_bpe.cli.roles import ROLES, BosToken, EosToken, PadToken, UnkToken, given_roles
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
@@ -39,13 +39,12 @@ _TRAIN_EXAMPLE = "hf-bpe train book.txt -o my-tokenizer --vocab-size 8000"
 _PIPE_EXAMPLE = "\n  cat *.txt | hf-bpe train - -o my-tokenizer --num-merges 32000 --special-token '<|endoftext|>'"
 _COUNTS_EXAMPLE = "\n  hf-bpe train --counts all.counts -o sizes --vocab-size 8000 --vocab-size 32000"
 _SIZE_HELP = (
-    "Total number of tokens, such as 32000 or 32k: 256 bytes, special tokens and merges. Either this or --num-merges "
-    "is required. "
-    "Repeat the option for several sizes by one training, in FOLDER/8000 and so on."
+    "Total number of tokens, such as 32000 or 32k: 256 bytes, special tokens and merges. Repeat the option for several "
+    "sizes by one training, in FOLDER/8000 and so on."
 )
 COUNTS_HELP = "A counts file from count or merge-counts, instead of sources."
 _INITIAL_HELP = f"A tokenizer to continue from: its tokens keep their ids, and its merges apply first. {FOLDER_HELP}"
-_PATTERN_HELP = f"The split pattern; auto: that of the counts or the initial tokenizer, else gpt2. Or {SPLIT}"
+_PATTERN_HELP = f"How text is split; auto: as the counts or the initial tokenizer, else gpt2. {SPLIT}"
 _SPECIAL_HELP = "A token such as <|endoftext|> that is never split and never learned. Repeat the option for more."
 _ALPHABET_HELP = "Start with all 256 bytes, or only those that occur; then no other bytes can be encoded."
 _FALLBACK_HELP = (
@@ -60,58 +59,65 @@ _AFTER_HELP = (
     "Learn superwords, tokens of several words: stop after N merges, cut the text again by a pattern that keeps spaces "
     "inside its pieces, and continue to the full size. Repeat the option for a tokenizer for each N, in FOLDER/N."
 )
-_SUPERWORD_PATTERN_HELP = f"The pattern of superwords and of the tokenizer. {SPLIT}"
+_SUPERWORD_PATTERN_HELP = "The pattern of superwords and of the tokenizer, as for --pattern."
 _SUPERWORD_COUNTS_HELP = "With --counts: a counts file of the same text by the pattern of superwords."
 _MAX_WORDS_HELP = "The most words of a superword; 0 for no limit."
 _COLON_HELP = "Allow superwords that hold a colon followed by a space."
 _NORMALIZER_HELP = "Normalize text first: NFC, NFD, NFKC, NFKD, Lowercase or another, as in tokenizer.json."
 
 
-@command(epilog=EXAMPLE + _TRAIN_EXAMPLE + _PIPE_EXAMPLE + _COUNTS_EXAMPLE)
+@command(group=TRAIN, epilog=EXAMPLE + _TRAIN_EXAMPLE + _PIPE_EXAMPLE + _COUNTS_EXAMPLE)
 @reads_text(learns=True)
 def train(
     context: typer.Context,
-    output: Annotated[Path, option("The folder to save in; made if need be.", "--output", "-o", metavar="FOLDER")],
+    output: Annotated[Path, option("The folder to save in; created if needed.", "--output", "-o", metavar="FOLDER")],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
-    counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE", show_default="none")] = None,
-    vocab_size: Annotated[
-        list[int] | None, option(_SIZE_HELP, metavar="N", parser=size_of_at_least(1), show_default="none")
-    ] = None,
+    counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE", panel="Text")] = None,
+    vocab_size: Annotated[list[int] | None, option(_SIZE_HELP, metavar="N", parser=size_of_at_least(1))] = None,
     num_merges: Annotated[
         list[int] | None,
-        option(_MERGES_HELP, metavar="N", parser=size_of_at_least(0), show_default="none"),
+        option(_MERGES_HELP, metavar="N", parser=size_of_at_least(0), panel="Vocabulary"),
     ] = None,
     special_token: Annotated[
         list[str] | None,
-        option(_SPECIAL_HELP, metavar="TEXT", show_default="none, or those of the counts and the initial tokenizer"),
+        option(_SPECIAL_HELP, metavar="TEXT"),
     ] = None,
     bos_token: BosToken = None,
     eos_token: EosToken = None,
     pad_token: PadToken = None,
     unk_token: UnkToken = None,
     pattern: Annotated[str, option(_PATTERN_HELP, metavar="PATTERN")] = "auto",
-    normalizer: Annotated[str | None, option(_NORMALIZER_HELP, metavar="NAME", show_default="none")] = None,
-    initial: Annotated[str | None, option(_INITIAL_HELP, metavar="FOLDER", show_default="none")] = None,
-    initial_alphabet: Annotated[InitialAlphabet, option(_ALPHABET_HELP)] = "bytes",
+    normalizer: Annotated[str | None, option(_NORMALIZER_HELP, metavar="NAME", panel="Text")] = None,
+    initial: Annotated[str | None, option(_INITIAL_HELP, metavar="FOLDER", panel="Vocabulary")] = None,
+    initial_alphabet: Annotated[InitialAlphabet, option(_ALPHABET_HELP, panel="Vocabulary")] = "bytes",
     byte_fallback: Annotated[
-        bool | None, option(_FALLBACK_HELP, "--byte-fallback/--no-byte-fallback", show_default="auto")
+        bool | None,
+        option(_FALLBACK_HELP, "--byte-fallback/--no-byte-fallback", show_default="auto", panel="Characters"),
     ] = None,
-    fuse_unk: Annotated[bool, option(_FUSE_HELP, "--fuse-unk")] = False,
+    fuse_unk: Annotated[bool, option(_FUSE_HELP, "--fuse-unk", panel="Characters")] = False,
     character_coverage: Annotated[
-        float | None, option(_COVERAGE_HELP, metavar="X", min=0, max=1, show_default="0.9995, with --initial none new")
+        float | None,
+        option(
+            _COVERAGE_HELP,
+            metavar="X",
+            min=0,
+            max=1,
+            show_default="0.9995, with --initial none new",
+            panel="Characters",
+        ),
     ] = None,
-    limit_alphabet: Annotated[int | None, option(_LIMIT_HELP, metavar="N", min=0, show_default="no limit")] = None,
+    limit_alphabet: Annotated[
+        int | None, option(_LIMIT_HELP, metavar="N", min=0, show_default="no limit", panel="Characters")
+    ] = None,
     superwords_after: Annotated[
-        list[int] | None, option(_AFTER_HELP, metavar="N", parser=size_of_at_least(0), show_default="none")
+        list[int] | None, option(_AFTER_HELP, metavar="N", parser=size_of_at_least(0), panel="Superwords")
     ] = None,
     superword_pattern: Annotated[
-        str, option(_SUPERWORD_PATTERN_HELP, metavar="PATTERN", show_default="SuperBPE's")
+        str, option(_SUPERWORD_PATTERN_HELP, metavar="PATTERN", show_default="SuperBPE's", panel="Superwords")
     ] = SUPERWORD_PATTERN,
-    superword_counts: Annotated[
-        Path | None, option(_SUPERWORD_COUNTS_HELP, metavar="FILE", show_default="none")
-    ] = None,
-    max_words: Annotated[int, option(_MAX_WORDS_HELP, metavar="N", min=0)] = 4,
-    colon_space: Annotated[bool, option(_COLON_HELP, "--colon-space")] = False,
+    superword_counts: Annotated[Path | None, option(_SUPERWORD_COUNTS_HELP, metavar="FILE", panel="Superwords")] = None,
+    max_words: Annotated[int, option(_MAX_WORDS_HELP, metavar="N", min=0, panel="Superwords")] = 4,
+    colon_space: Annotated[bool, option(_COLON_HELP, "--colon-space", panel="Superwords")] = False,
     force: Force = False,
     as_json: Json = False,
     **running: Any,
@@ -191,7 +197,7 @@ def train(
         }
         saved.append({**made, "signature": model.signature})
         if not as_json:
-            say(f"{counted(model.vocab_size, 'token')}, {made['merges']} of them merges, saved in {folder}")
+            say(f"{counted(model.vocab_size, 'token')}, {made['merges']:,} of them merges, saved in {folder}")
     if as_json:
         show_result(json.dumps(saved if len(folders) > 1 else saved[0], indent=2))
     _hint_at_roles(

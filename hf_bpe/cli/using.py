@@ -6,6 +6,7 @@ Input and output are bytes; no encoding or line end is translated.
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,9 +20,10 @@ from hf_bpe._utils.input_files import open_stream
 from hf_bpe.cli.id_files import ids_of_array
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force
-from hf_bpe.cli.program import command
+from hf_bpe.cli.program import USE, command
 from hf_bpe.cli.sources import (
     COLUMN_HELP,
+    FORMAT_DEFAULT,
     FORMAT_HELP,
     ON_ERROR_HELP,
     SOURCE_HELP,
@@ -44,6 +46,7 @@ _Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
 _File = Annotated[str, argument("FILE", "The file to read; - for standard input.")]
 
 _SOURCE_HELP = SOURCE_HELP.replace("- for", "- or none for")
+_TEXT_HELP = "The text itself, instead of a SOURCE."
 _LINES_HELP = "Encode each line separately, without its newline, and print one line of ids for each."
 _AS_TEXT_HELP = "Encode special tokens as ordinary text."
 _OUTPUT_HELP = (
@@ -80,48 +83,58 @@ _STOCHASTOK_HELP = (
 )
 _SEED_HELP = "The seed for these. The ids do not depend on the number of workers."
 _ENCODE_EXAMPLE = (
-    "echo 'Hello, world' | hf-bpe encode my-tokenizer\n"
+    "hf-bpe encode my-tokenizer --text 'Hello, world'\n"
+    "  cat book.txt | hf-bpe encode my-tokenizer --lines\n"
     "  hf-bpe encode my-tokenizer *.txt -o tokens.npy\n"
     "  hf-bpe encode my-tokenizer corpus/ -o data/corpus --format megatron --work-dir work"
 )
 _TokenFormat = Literal["npy", "megatron", "datatrove", "nanogpt", "llm.c", "mds", "parquet", "arrow"]
 
 
-@command(epilog=EXAMPLE + _ENCODE_EXAMPLE)
+@command(group=USE, epilog=EXAMPLE + _ENCODE_EXAMPLE)
 def encode(
     context: typer.Context,
     folder: _Folder,
     files: Annotated[list[str] | None, argument("SOURCE", _SOURCE_HELP)] = None,
     output: Annotated[Path | None, option(_OUTPUT_HELP, "--output", "-o", metavar="FILE")] = None,
-    format: Annotated[_TokenFormat, option(_FILES_HELP)] = "npy",
+    format: Annotated[_TokenFormat, option(_FILES_HELP, "--output-format", "--format")] = "npy",
+    text: Annotated[str | None, option(_TEXT_HELP, metavar="TEXT")] = None,
     separator: Annotated[
         str | None, option(_SEPARATOR_HELP, metavar="TOKEN", show_default="the tokenizer's eos_token")
     ] = None,
-    append_separator: Annotated[bool | None, option(_APPEND_HELP, show_default="in all formats but npy")] = None,
-    begin_token: Annotated[str | None, option(_BEGIN_HELP, metavar="TOKEN", show_default="none")] = None,
+    append_separator: Annotated[
+        bool | None, option(_APPEND_HELP, show_default="in all formats but npy", panel="Token files")
+    ] = None,
+    begin_token: Annotated[str | None, option(_BEGIN_HELP, metavar="TOKEN", panel="Token files")] = None,
     pack: Annotated[
         int | None, option(_PACK_HELP, metavar="N", parser=size_of_at_least(1), show_default="documents")
     ] = None,
-    pack_across: Annotated[bool, option(_ACROSS_HELP)] = True,
+    pack_across: Annotated[bool, option(_ACROSS_HELP, panel="Token files")] = True,
     shard_tokens: Annotated[
         int | None,
-        option(_SHARD_TOKENS_HELP, metavar="N", parser=size_of_at_least(1), show_default="one file; 16Mi for mds"),
+        option(
+            _SHARD_TOKENS_HELP,
+            metavar="N",
+            parser=size_of_at_least(1),
+            show_default="one file, 16Mi for mds",
+            panel="Token files",
+        ),
     ] = None,
-    shard: Annotated[str | None, option(_SHARD_HELP, metavar="I/N", show_default="everything")] = None,
+    shard: Annotated[str | None, option(_SHARD_HELP, metavar="I/N", panel="Machine", show_default="everything")] = None,
     copy_columns: Annotated[
-        list[str] | None, option(_COPY_HELP, "--copy-column", metavar="NAME", show_default="none")
+        list[str] | None, option(_COPY_HELP, "--copy-column", metavar="NAME", panel="Token files")
     ] = None,
-    work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", show_default="none")] = None,
-    dropout: Annotated[float | None, option(_DROPOUT_HELP, metavar="P", min=0, max=1, show_default="none")] = None,
+    work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")] = None,
+    dropout: Annotated[float | None, option(_DROPOUT_HELP, metavar="P", min=0, max=1, panel="Token files")] = None,
     stochastok: Annotated[
-        float | None, option(_STOCHASTOK_HELP, metavar="P", min=0, max=1, show_default="none")
+        float | None, option(_STOCHASTOK_HELP, metavar="P", min=0, max=1, panel="Token files")
     ] = None,
-    seed: Annotated[int | None, option(_SEED_HELP, metavar="N", min=0, show_default="none")] = None,
+    seed: Annotated[int | None, option(_SEED_HELP, metavar="N", min=0, panel="Token files")] = None,
     lines: Annotated[bool, option(_LINES_HELP, "--lines")] = False,
-    split_special_tokens: Annotated[bool, option(_AS_TEXT_HELP, "--split-special-tokens")] = False,
-    input_format: Annotated[Format | None, option(FORMAT_HELP, show_default="by the name, else text")] = None,
-    column: Annotated[str, option(COLUMN_HELP, metavar="NAME")] = "text",
-    on_error: Annotated[OnError, option(ON_ERROR_HELP)] = "raise",
+    split_special_tokens: Annotated[bool, option(_AS_TEXT_HELP, "--split-special-tokens", panel="Text")] = False,
+    input_format: Annotated[Format | None, option(FORMAT_HELP, panel="Text", show_default=FORMAT_DEFAULT)] = None,
+    column: Annotated[str, option(COLUMN_HELP, metavar="NAME", panel="Text")] = "text",
+    on_error: Annotated[OnError, option(ON_ERROR_HELP, panel="Text")] = "raise",
     workers: Annotated[int | None, option(WORKERS_HELP, metavar="N", min=1, show_default="one a core")] = None,
     progress: Progress = None,
     pattern: RankPattern = "auto",
@@ -136,19 +149,22 @@ def encode(
     them; files of ids may have any size.
     """
     reading = {"format": input_format, "column": column, "errors": "bytes", "on_error": on_error}
+    if text is not None and files:
+        raise typer.BadParameter("cannot be combined with SOURCE", param_hint="'--text'")
     if output is not None:
-        _refuse_given(context, ["lines"], "for printed ids")
+        _refuse_given(context, ["lines", "text"], "for printed ids")
         if pack is None:
             _refuse_given(context, ["pack_across"], "with --pack")
         write_token_files(folder, files or [], output, context.params, reading)
         return
     _refuse_given(context, [*ONLY_FOR_FILES, "workers", "progress", "force", "as_json"], "for --output")
     tokenizer = load(folder, pattern)
-    for file in files or [STDIN]:
-        for text in _texts(file, reading, lines):
-            ids = tokenizer.encode_bytes(text, split_special_tokens=split_special_tokens or None)
-            sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
-            sys.stdout.buffer.flush()  # an interactive caller may wait for each answer
+    sources = files or [STDIN]
+    found = (each for file in sources for each in _texts(file, reading, lines))
+    for each in found if text is None else _lines(io.BytesIO(os.fsencode(text)), lines):
+        ids = tokenizer.encode_bytes(each, split_special_tokens=split_special_tokens or None)
+        sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
+        sys.stdout.buffer.flush()  # an interactive caller may wait for each answer
 
 
 def _refuse_given(context: typer.Context, names: Iterable[str], where: str) -> None:
@@ -189,7 +205,9 @@ def _lines(source: BinaryIO, lines: bool) -> Iterator[bytes]:
     yield from (line.removesuffix(b"\n") for line in source) if lines else [source.read()]
 
 
-@command(epilog=EXAMPLE + "echo 72 105 10 | hf-bpe decode my-tokenizer\n  hf-bpe decode my-tokenizer tokens.npy")
+@command(
+    group=USE, epilog=EXAMPLE + "echo 72 105 10 | hf-bpe decode my-tokenizer\n  hf-bpe decode my-tokenizer tokens.npy"
+)
 def decode(
     folder: _Folder,
     file: _File = STDIN,

@@ -213,6 +213,17 @@ def _file_system(url: str) -> tuple[Any, str]:
     return system, path
 
 
+def _reasons(url: str) -> str:
+    """Return why a file may seem to be missing: stores answer alike for what is absent and for what is forbidden."""
+    protocol = url.partition("://")[0]
+    if protocol not in ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "r2"):
+        return ""
+    return (
+        "; expected a bucket and a path that exist and that these credentials may read: check the names, the "
+        f"credentials, and the region or endpoint (`fsspec.filesystem({protocol!r})` takes them from the environment)"
+    )
+
+
 def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
     system, path = _file_system(url)
     archive = "".join("::" + link for link in url.split("::")[1:])  # of the file, as in zip://a.txt::s3://b/c
@@ -224,7 +235,7 @@ def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
         details = system.info(path)
     except FileNotFoundError:
         if not _is_glob(path):
-            raise FileNotFoundError(f"no file {url!r}") from None
+            raise FileNotFoundError(f"no file {url!r}{_reasons(url)}") from None
         found = system.glob(path, detail=True)
         found = {name: found[name] for name in found if "/." not in name or "/." in path}  # as a local glob does
         names = _only_files(url, {name: found[name]["type"] == "directory" for name in sorted(found)})

@@ -13,6 +13,7 @@ from operator import add, itemgetter, not_
 from pathlib import Path
 from typing import cast
 
+from hf_bpe._utils.advice import no_advice
 from hf_bpe._utils.files import staged_folder
 from hf_bpe.core._model import BPEModel, CheckedMerges
 from hf_bpe.formats._definition import END_OF_TEXT, Definition
@@ -211,9 +212,9 @@ def _write(definition: Definition, path: Path) -> None:
 def _peer(path: Path, definition: Definition) -> Peer | None:
     if definition.model.pattern != "gpt2":
         return None  # no other library has this option
-    import transformers
+    with no_advice():
+        import transformers
 
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     specials = [*definition.model.special_tokens]
     # By default it would add <|endoftext|> to a vocabulary that has none.
     names = {} if END_OF_TEXT in specials else dict.fromkeys(("bos_token", "eos_token", "unk_token"))

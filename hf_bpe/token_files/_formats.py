@@ -115,7 +115,9 @@ class Target:
         suffix = self.format.suffixes[0]
         others = {other.suffixes[0] for other in FORMATS.values()} - {suffix}
         if format == "npy" and output.suffix != ".npy":
-            raise ValueError(f"output: expected a name that ends in .npy, got {str(output)!r}")
+            fitting = ", ".join(repr(name) for name, other in FORMATS.items() if output.suffix == other.suffixes[0])
+            way_out = f"; {output.suffix} is for the formats {fitting}: give one of them as format" if fitting else ""
+            raise ValueError(f"output: expected a name that ends in .npy, got {str(output)!r}{way_out}")
         if output.suffix in others or not output.name:
             raise ValueError(
                 f"output: expected a name that ends in {suffix} for format {format!r}, got {str(output)!r}"

@@ -149,10 +149,10 @@ class Learning:
         needed = self._needed(number)
         there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
         words = counted(len(self._words), "distinct pre-token")
-        logger.info("training on %s takes up to %s", words, format_bytes(needed))
+        logger.info("learning from %s (up to %s of memory)", words, format_bytes(needed))
         if there is not None and needed > there:
             raise MemoryError(
-                f"training on {len(self._words)} distinct pre-tokens takes up to {format_bytes(needed)}, there is "
+                f"learning from {words} takes up to {format_bytes(needed)} of memory, there is "
                 f"{format_bytes(max(there, 0))}; {self._fewer or self._advice(needed, there)}"
             )
 
@@ -170,7 +170,7 @@ class Learning:
         for limit, size in sizes.items():
             if size > 0 and size / total * needed <= there:
                 return (
-                    f"counts.prune({limit}) would leave {numbers[limit]} of them, which takes about "
+                    f"counts.prune({limit}) would leave {numbers[limit]:,} of them, which takes about "
                     f"{format_bytes(int(size / total * needed))}; or train on less text"
                 )
         return "train on less text, or on a machine with more memory"

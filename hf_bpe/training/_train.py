@@ -419,8 +419,10 @@ def _check_not_inside(specials: set[str], words: WordCounts) -> None:
     if not specials:
         return
     logger.warning(
-        "these counts were not split at %s: right only if the text has none",
-        sorted(specials),
+        "these counts were made without the special token%s %s: fine if the text does not contain %s",
+        "s" * (len(specials) > 1),
+        ", ".join(map(repr, sorted(specials))),
+        "them" if len(specials) > 1 else "it",
     )
     finder = re.compile(b"|".join(re.escape(special.encode()) for special in specials))
     for word in words:

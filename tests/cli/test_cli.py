@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import select
 import struct
 import subprocess
@@ -75,8 +76,37 @@ class TestHelp:
 
     def test_help_describes_defaults_that_are_not_values(self):
         help_text = " ".join(run("train", "--help").stdout.split())
-        assert "[default: (if stderr is a terminal)]" in help_text
+        assert "[default: on a terminal]" in help_text
+        assert "(none)" not in help_text
         assert "[default: auto]" in help_text
+
+    def test_long_help_has_panels_and_begins_with_what_most_people_need(self):
+        lines = run("train", "--help").stdout.splitlines()
+        titles = [line.removesuffix(":") for line in lines if re.fullmatch(r"[A-Z][a-z ]+:", line)]
+        special = ["Characters", "Superwords", "Machine", "Output"]
+        assert titles == ["Arguments", "Options", "Text", "Vocabulary", "Special tokens", *special]
+        first = re.findall(r"^  -.*?(?=  )", "\n".join(lines[lines.index("Options:") : lines.index("Text:")]), re.M)
+        assert len(first) <= 8
+        assert {"-o, --output FOLDER", "--vocab-size N", "-h, --help"} <= {each.strip() for each in first}
+        assert "Options:" in run("pad", "--help").stdout
+        assert "Output:" not in run("pad", "--help").stdout
+
+    def test_help_lists_the_names_of_patterns(self):
+        from hf_bpe.pretokenizers import NAMES
+
+        listed = run("help", "patterns").stdout.splitlines()
+        assert [line for line in listed if line and not line.startswith(" ")] == [*NAMES, "none"]
+
+    def test_options_that_do_not_exist_say_what_may_be_meant(self):
+        for given, said in {
+            "--vocabsize": "did you mean --vocab-size?",
+            "--special-tokens": "did you mean --special-token?",
+            "--threads": "give --workers",
+            "--input": "give SOURCE without an option before it",
+            "--text": "encode, show and playground have it",
+            "--xyzzy": "train has no option --xyzzy (see",
+        }.items():
+            assert said in run("train", "x", "-o", "y", given, "1", code=2).stderr
 
     def test_help_imports_no_slow_packages(self):
         lines = ["import sys", "from hf_bpe.cli import app"]
@@ -91,8 +121,8 @@ class TestHelp:
         done = program(stdout=subprocess.PIPE)
         assert (done.returncode, done.stdout) == (2, b"")
         assert done.stderr == program("--help", stdout=subprocess.PIPE).stdout
-        lines = done.stderr.decode().splitlines()
-        assert [line.split()[0] for line in lines[lines.index("Commands:") + 1 :][: len(COMMANDS)]] == COMMANDS
+        listed = re.findall(r"^  ([a-z][a-z-]*)(?=  )", done.stderr.decode(), re.MULTILINE)
+        assert listed == COMMANDS
 
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
     def test_program_without_arguments_prints_colors_on_a_terminal_only(self, monkeypatch):
@@ -107,7 +137,7 @@ class TestHelp:
                 while part := os.read(main_end, 4096):
                     shown += part
         os.close(main_end)
-        assert b"\x1b[1mCommands:\x1b[0m\r\n\x1b[36m  train\x1b[0m " in shown
+        assert b"\x1b[1mTrain a tokenizer:\x1b[0m\r\n\x1b[36m  train\x1b[0m " in shown
 
     def test_group_of_commands_without_arguments_prints_its_own_help(self):
         program = typer.Typer(cls=Commands, rich_markup_mode=None, no_args_is_help=True)
@@ -122,7 +152,7 @@ class TestHelp:
     def test_help_suggests_commands(self):
         done = program("help", "trian", stdout=subprocess.PIPE)
         assert (done.returncode, done.stdout) == (2, b"")
-        assert done.stderr.startswith(b"hf-bpe: error: No such command 'trian'. Did you mean 'train'?")
+        assert done.stderr.startswith(b"hf-bpe: error: no command 'trian'; did you mean train?")
 
     def test_version(self):
         assert program("--version", stdout=subprocess.PIPE).stdout.decode().split() == ["hf-bpe", __version__]
@@ -211,7 +241,7 @@ class TestTrain:
         assert result.stdout_bytes == b""
         read, needed, saved_in = result.stderr.splitlines()
         assert read == "hf-bpe: read 1 shard, 1.2 kB"
-        assert needed.startswith("hf-bpe: training on 16 distinct pre-tokens takes up to ")
+        assert needed.startswith("hf-bpe: learning from 16 distinct pre-tokens (up to ")
         assert saved_in == f"hf-bpe: 265 tokens, 9 of them merges, saved in {tmp_path / 'new'}"
 
     def test_train_learns_superwords(self, tmp_path):
@@ -283,6 +313,20 @@ class TestEncode:
         assert 256 in ids
         assert run("encode", folder, "-", stdin=ANY_BYTES).stdout == " ".join(map(str, ids)) + "\n"
 
+    def test_text_of_the_command_line(self, folder):
+        for text in ("low <|x|>", "é\n\x01"):
+            expected = run("encode", folder, stdin=text.encode()).stdout
+            assert run("encode", folder, "--text", text).stdout == expected
+        assert (
+            run("encode", folder, "--lines", "--text", "low\nlow").stdout
+            == run("encode", folder, "--lines", stdin=b"low\nlow").stdout
+        )
+
+    def test_format_of_the_output_has_two_names(self, folder, text, tmp_path):
+        for name in ("--format", "--output-format"):
+            run("encode", folder, text, "-o", tmp_path / name.strip("-"), name, "nanogpt", "--no-append-separator")
+        assert (tmp_path / "format.bin").read_bytes() == (tmp_path / "output-format.bin").read_bytes()
+
     def test_split_special_tokens(self, folder):
         assert run("encode", folder, stdin=b"<|x|>").stdout == "256\n"
         assert run("encode", folder, "--split-special-tokens", stdin=b"<|x|>").stdout == "60 124 120 124 62\n"
@@ -308,7 +352,7 @@ class TestEncode:
         ends = np.flatnonzero(ids == 256) + 1
         assert offsets.tolist() == [0, *ends, len(ids) - len(tokenizer.encode_bytes(b"ab")), len(ids)]
         assert ran.stdout == ""
-        assert f"{len(ids)} tokens of {len(offsets) - 1} documents saved in" in ran.stderr
+        assert f"{len(ids):,} tokens of {len(offsets) - 1} documents saved in" in ran.stderr
 
     def test_files_for_trainers_in_shards(self, folder, tmp_path):
         (tmp_path / "a.txt").write_bytes(b"ab<|x|>" * 10)
@@ -477,13 +521,16 @@ class TestErrors:
                 ["train", "text", "-o", "out", "--vocab-size", "300", "--num-merges", "9"],
                 "expected exactly one of the two",
             ),
-            (["train", "text", "--vocab-size", "300"], "Missing option '--output' / '-o'"),
+            (
+                ["train", "text", "--vocab-size", "300"],
+                "give --output FOLDER: the folder to save in; created if needed",
+            ),
             (["train", "-o", "out", "--vocab-size", "300"], "SOURCE / --counts: expected exactly one of the two"),
             (["train", "text", "-o", "out", "--vocab-size", "many"], "--vocab-size"),
             (["train", "text", "-o", "out", "--vocab-size", "300", "--workers", "0"], "--workers"),
             (["train", "text", "-o", "out", "--vocab-size", "300", "--tie-break", "random"], "--tie-break"),
-            (["encode"], "Missing argument"),
-            (["explode"], "No such command 'explode'"),
+            (["encode"], "give FOLDER: "),
+            (["explode"], "no command 'explode'"),
         ],
     )
     def test_usage_errors_name_the_option(self, arguments, message):

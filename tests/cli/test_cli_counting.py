@@ -89,6 +89,16 @@ class TestCount:
         ran = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=PATIENCE)
         assert ran.stdout == "1\t'caf\u00e9'\n".encode()
 
+    def test_counts_that_are_only_printed_are_not_saved(self):
+        before = {*Path().iterdir()}
+        shown = run("count", "a.txt", "--top", 2)
+        saved = run("count", "a.txt", "--top", 2, "-o", "out.counts")
+        assert shown.stdout == saved.stdout
+        assert "saved in" not in shown.stderr
+        values = json.loads(run("count", "a.txt", "--json").stdout)
+        assert (values["file"], values["distinct"]) == (None, 16)
+        assert {*Path().iterdir()} - before == {Path("out.counts")}
+
     def test_min_count_drops_rare_words(self):
         result = run("count", "a.txt", "-o", "out.counts", "--min-count", 40)
         assert "hf-bpe: dropped 15 of 16 distinct pre-tokens" in result.stderr

@@ -38,7 +38,7 @@ def check(folder, output, edited, remap_file):
 class TestTruncate:
     def test_truncate_saves_the_result_of_the_library(self, folder, tmp_path):
         shown = run("truncate", folder, "-o", tmp_path / "out", "--vocab-size", 270, "--remap", tmp_path / "remap")
-        assert "270 tokens (10 removed, 0 added), saved in" in shown.stderr
+        assert "removed 10 tokens: 280 → 270; saved in" in shown.stderr
         check(folder, tmp_path / "out", editing.truncate(load(folder).model, 270), tmp_path / "remap")
 
     def test_renumber_closes_gaps(self, tmp_path):

@@ -103,6 +103,8 @@ def test_shells_complete_the_command_that_help_explains(monkeypatch):
     monkeypatch.setenv("COMP_WORDS", "hf-bpe help tr")
     monkeypatch.setenv("COMP_CWORD", "2")
     assert run().stdout.split() == ["train", "tree", "truncate"]
+    monkeypatch.setenv("COMP_WORDS", "hf-bpe help pat")
+    assert run().stdout.split() == ["patterns"]
 
 
 def test_help_and_errors_are_colored_on_terminals_only(monkeypatch):

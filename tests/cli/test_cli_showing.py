@@ -1,9 +1,11 @@
 """`hf-bpe show` and `tree`."""
 
+import json
 import re
 
 import pytest
 
+from hf_bpe import BPETokenizer
 from hf_bpe.analysis import show
 from hf_bpe.analysis._show import merge_tree
 from support.commands import error, run
@@ -42,6 +44,49 @@ def test_files_standard_input_and_text_are_shown_alike(folder, tokenizer, tmp_pa
     result = run("show", folder, "--text", "newest lowest", "--ids", "--max-tokens", 1)
     assert result.stdout == f"{show(tokenizer, b'newest lowest', ids=True, max_tokens=1).marked}\n"
     assert result.stderr.endswith("; the first 1 tokens are shown\n")
+
+
+def test_several_tokenizers_show_one_text(folder, tokenizer, tmp_path):
+    run("truncate", folder, "-o", tmp_path / "short", "--vocab-size", 270)
+    short = BPETokenizer.from_pretrained(tmp_path / "short")
+    file = tmp_path / "text"
+    file.write_bytes(TEXT)
+    tokens = [show(each, TEXT) for each in (tokenizer, short)]
+    names = [folder.name, "short"]
+    expected = "\n\n".join(f"{name}: {each.summary}\n{each.marked}" for name, each in zip(names, tokens, strict=True))
+    folders = [folder, tmp_path / "short"]
+    for arguments, given in (([file], b""), (["-"], TEXT), ([], TEXT)):
+        result = run("show", *folders, *arguments, stdin=given)
+        assert result.stdout_bytes.decode() == f"{expected}\n"
+        assert result.stderr == ""
+    assert run("show", *folders, "--text", "low").stdout.count("low\n") == 2
+    run("show", *folders, file, "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert [page.count(f"<h2>{name}</h2>") for name in names] == [1, 1]
+
+
+CHAT = [{"role": "user", "content": "lowest"}, {"role": "assistant", "content": "newest low"}]
+TEMPLATE = "{% for each in messages %}<|user|>{{ each.role }}\n{{ each.content }}\n{% endfor %}"
+
+
+def test_chats_are_shown_turn_by_turn(tokenizer, folder, tmp_path):
+    pytest.importorskip("jinja2", reason="chat templates need jinja2")
+    chatty = BPETokenizer(model=tokenizer.model, chat_template=TEMPLATE)
+    chatty.add_tokens(["<|user|>"], special_tokens=True)
+    chatty.save_pretrained(tmp_path / "chatty")
+    file = tmp_path / "chat.json"
+    for written in (CHAT, {"messages": CHAT}):
+        file.write_text(json.dumps(written), encoding="utf-8")
+        result = run("show", tmp_path / "chatty", "--chat", file)
+        turns = [show(chatty, f"<|user|>{each['role']}\n{each['content']}\n") for each in CHAT]
+        expected = [f"{number} · {each['role']}: " for number, each in enumerate(CHAT, 1)]
+        expected = [f"{begin}{turn.summary}\n{turn.marked}" for begin, turn in zip(expected, turns, strict=True)]
+        assert result.stdout == "\n\n".join(expected) + "\n"
+        whole = chatty.apply_chat_template(CHAT, tokenize=False)
+        assert result.stderr == f"hf-bpe: chatty: {show(chatty, whole).summary}\n"
+    assert "has no chat template" in error("show", folder, "--chat", file)
+    file.write_text('[{"role": "user"}]', encoding="utf-8")
+    assert "expected a list of messages, such as" in error("show", tmp_path / "chatty", "--chat", file)
 
 
 def test_the_ids_are_those_of_encode(folder):
@@ -97,8 +142,13 @@ def test_trees_are_of_a_token_or_of_an_id(folder, tokenizer):
 
 def test_errors_are_one_line(folder, tmp_path):
     assert "'xyz' is not one token; it is encoded as x|y|z" in error("tree", folder, "xyz")
+    assert error("tree", folder, "300").endswith("; for the token with the id 300 give --id 300")
     assert "no token with the id 99999" in error("tree", folder, "--id", 99999)
     assert "there is no file" in error("show", folder, tmp_path / "none")
     assert "no file or folder" in error("show", tmp_path / "none")
-    for arguments in (["tree", folder], ["tree", folder, "a", "--id", 1], ["show", folder, "x", "--text", "y"]):
+    for arguments in (
+        ["tree", folder],
+        ["tree", folder, "a", "--id", 1],
+        ["show", folder, "--chat", "x", "--text", "y"],
+    ):
         assert "hf-bpe: error: " in run(*arguments, code=2).stderr

@@ -185,6 +185,19 @@ def test_invalid_sources_are_refused(source, error, message):
         plan(source)
 
 
+def test_a_file_that_a_store_does_not_show_names_what_may_be_wrong(monkeypatch):
+    fsspec = pytest.importorskip("fsspec", reason="reads URLs")
+
+    class Empty(fsspec.get_filesystem_class("memory")):
+        protocol = "s3"
+
+    monkeypatch.setitem(fsspec.get_filesystem_class.__globals__["_registry"], "s3", Empty)
+    with pytest.raises(
+        FileNotFoundError, match=r"no file .s3://no-bucket/a\.txt.; expected a bucket .* the credentials"
+    ):
+        plan("s3://no-bucket/a.txt")
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [

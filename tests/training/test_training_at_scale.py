@@ -143,7 +143,7 @@ def test_special_tokens_that_the_text_was_not_split_at_are_added_if_no_pre_token
     counts = count(["low lower <pad> low"], special_tokens=["<|x|>"])
     model = train(counts, num_merges=3, special_tokens=["<|x|>", "<|pad|>"])
     assert model.vocab[257] == b"<|pad|>"
-    assert "not split at ['<|pad|>']" in caplog.text
+    assert "without the special token '<|pad|>': fine if the text does not contain it" in caplog.text
     with pytest.raises(ValueError, match=r"special token 'owe': .* the pre-token b' lower' holds it; count again"):
         train(counts, num_merges=3, special_tokens=["<|x|>", "owe"])
     with pytest.raises(ValueError, match=re.escape("['<|x|>'] are missing, but the text of these counts was split")):
@@ -198,7 +198,7 @@ def test_too_little_memory_is_refused_with_advice(monkeypatch):
     needed = training_bytes(counts, 100)
     monkeypatch.setattr(learning, "available_bytes", lambda: needed // 2)
     with pytest.raises(
-        MemoryError, match=r"on 1000 distinct pre-tokens takes up to .*; counts.prune\(5\) would leave 428"
+        MemoryError, match=r"from 1,000 distinct pre-tokens takes up to .*; counts.prune\(5\) would leave 428"
     ):
         train(counts, num_merges=100)
     for source in (Source(sentences()), Source(sentences(), weight="0.01")):  # of some 18 occurrences each
