@@ -54,24 +54,52 @@ def run_example(name, *arguments):
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True).stdout
 
 
-def test_sessions_of_the_readme_print_what_they_show(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    attempted, failures = run_session("".join(blocks("pycon")), "README.md", {})
-    assert attempted > 10
-    assert not failures, failures
-
-
-def test_python_of_the_readme_runs(tmp_path, monkeypatch, test_data):
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """Return a folder with what the README uses of a clone, which is the current one."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(hf_bpe.BPETokenizer, "_registered_for_auto_class", False)  # which it is until the test ends
-    shutil.copytree(test_data / "gpt2", tmp_path / "gpt2")
-    (tmp_path / "corpus.txt").write_text("The quick brown fox<|endoftext|>jumps", encoding="utf-8")
-    for code in blocks("python"):
-        exec(compile(code, "README.md", "exec"), {})
-    assert (tmp_path / "gpt2-tokenizer" / "tokenizer.json").exists()
-    assert np.load(tmp_path / "tokens.npy").tolist()[:5] == [464, 2068, 7586, 21831, 50256]
-    original = (tmp_path / "gpt2" / "merges.txt").read_text("utf-8").splitlines()
-    assert (tmp_path / "gpt2-files" / "merges.txt").read_text("utf-8").splitlines() == original
+    for name in ("README.md", "examples", "docs/how-to"):
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def test_blocks_of_the_readme_run_in_order_as_for_a_person(clone):
+    namespace, languages = {}, []
+    for language, code in re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
+        languages.append(language)
+        if language == "sh" and "examples/" in code:
+            _, command = code.strip().split(" && ")
+            assert "loaded as BPETokenizer" in run_in_shell(command, clone)
+        elif language == "pycon":
+            attempted, failures = run_session(code, "README.md", namespace)
+            assert attempted
+            assert not failures, failures
+        elif language == "console":
+            run_console(code, clone)
+        elif language == "python":
+            exec(compile(code, "README.md", "exec"), namespace)
+    assert languages == ["sh", "pycon", "pycon", "pycon", "console", "python", "sh"]
+    assert np.array_equal(np.load("tokens.npy"), np.load("more-tokens.npy"))
+    trained, converted = (hf_bpe.BPETokenizer.convert_from(name) for name in ("docs-tokenizer", "docs.gguf"))
+    assert trained.model == converted.model
+
+
+def test_commands_of_the_table_of_the_readme_run(clone):
+    for name in ("book.txt", "papers.txt", "corpus/a.txt"):
+        (clone / name).parent.mkdir(exist_ok=True)
+        shutil.copy("README.md", name)
+    for name in ("my-tokenizer", "Qwen/Qwen3-0.6B"):
+        size = 300 + len(name)
+        hf_bpe.BPETokenizer.train("README.md", size, special_tokens=["<|endoftext|>"]).save_pretrained(name)
+    commands = re.findall(r"^\| [^|]+ \| `([^`]+)` \|$", README, re.MULTILINE)
+    assert len(commands) >= 10
+    for command in commands:
+        program, name, *arguments = shlex.split(command)
+        if program == "hf-bpe" and name != "playground":  # which serves until it is stopped
+            run(name, *arguments)
+    assert {"HF_BPE_ACCELERATE=1 vllm serve my-model", "hf-bpe playground my-tokenizer"} <= {*commands}
+    assert Path("train.bin").stat().st_size > 1000
 
 
 class Hub:
@@ -292,12 +320,6 @@ def test_commands_and_options_of_the_pages_exist():
             assert found <= known, f"{page}: {line}"
             shown += found
     assert {"--vocab-size", "--download", "-q"} <= {*shown}
-
-
-def test_shell_of_the_readme_prints_what_it_shows(tmp_path):
-    shutil.copy(ROOT / "README.md", tmp_path / "corpus.txt")
-    run_console("".join(blocks("console")), tmp_path)
-    assert (tmp_path / "gpt2-files" / "merges.txt").exists()
 
 
 def test_continuous_integration_runs_the_two_commands_of_the_readme():
