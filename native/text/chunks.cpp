@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -75,7 +76,10 @@ std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads
     }
   };
   {
-    std::vector<std::jthread> others;
+    // Not std::jthread, which the libc++ of Apple's compilers does not have yet. Nothing below throws before they are
+    // joined.
+    std::vector<std::thread> others;
+    others.reserve(std::min(threads, chunks.size()));
     const auto run_other = [&](std::size_t thread) {
       run(thread);
       const std::lock_guard lock(mutex);
@@ -86,6 +90,7 @@ std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads
       for (std::size_t i = 1; i < std::min(threads, chunks.size()); ++i) others.emplace_back(run_other, i);
     } catch (const std::system_error&) {
       // The system cannot start more threads; the existing ones do the work.
+    } catch (const std::bad_alloc&) {
     }
     run(0);
     for (std::unique_lock lock(mutex); ended != others.size();) {
@@ -98,6 +103,7 @@ std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads
       }
       lock.lock();
     }
+    for (std::thread& other : others) other.join();
   }
   if (error) std::rethrow_exception(error);
   poll(done_bytes);  // others may have left no chunk to the calling thread
