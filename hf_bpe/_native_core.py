@@ -35,7 +35,7 @@ def native_core() -> ModuleType | None:
         warnings.warn(
             f"the native core of hf_bpe is not built ({error}). Plain Python trains, encodes, decodes, loads, saves "
             "and converts with the same results, many times slower; all else needs the core. Reinstall hf_bpe with a "
-            "C++20 compiler, or set HF_BPE_ENGINE=reference to silence this warning",
+            "C++20 compiler or a network, or set HF_BPE_ENGINE=reference to silence this warning",
             RuntimeWarning,
             stacklevel=3,
         )

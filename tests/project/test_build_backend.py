@@ -1,6 +1,8 @@
-"""How pip builds hf_bpe: metadata without compiling, and an install where nothing can be compiled."""
+"""How pip builds hf_bpe: metadata without compiling, what compiles, and an install where nothing can be compiled."""
 
+import ast
 import email
+import importlib.util
 import json
 import os
 import shutil
@@ -10,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import hf_bpe
 
@@ -20,12 +23,26 @@ else:
 
 ROOT = Path(__file__).parent.parent.parent
 BUILD = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]
+
+
+def load_module(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+COMPILERS = load_module(ROOT / "build_backend" / "compilers.py")
+posix = pytest.mark.skipif(os.name != "posix", reason="on Windows CMake searches for the compiler")
 CALL = """
 import importlib, json, sys
 path, backend, hook, arguments = json.loads(sys.argv[1])
 sys.path[:0] = path
 print(getattr(importlib.import_module(backend), hook)(*arguments))
 """
+
+
+BROKEN = {"CC": "/bin/false", "CXX": "/bin/false"}
 
 
 @pytest.fixture
@@ -37,14 +54,46 @@ def call_hook(tmp_path):
 
     def call(name, *metadata_directory):
         arguments = [str(tmp_path), {"build-dir": str(tmp_path / "build")}, *map(str, metadata_directory)]
-        argument = json.dumps([BUILD.get("backend-path", []), BUILD["build-backend"], name, arguments])
-        command = [sys.executable, "-c", CALL, argument]
-        environment = {**os.environ, "CC": "/bin/false", "CXX": "/bin/false"}
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return tmp_path / done.stdout.splitlines()[-1]
+        return tmp_path / call_backend(BUILD["build-backend"], name, arguments, BROKEN)[-1]
 
     return call
+
+
+def call_backend(module, function, arguments, environment):
+    """Call a function of the build backend in a process of its own, and return the lines that it prints."""
+    argument = json.dumps([BUILD["backend-path"], module, function, arguments])
+    unset = {"CC", "CXX", "CMAKE_ARGS", "CMAKE_TOOLCHAIN_FILE"}
+    kept = {name: value for name, value in os.environ.items() if name not in unset}
+    command = [sys.executable, "-c", CALL, argument]
+    done = subprocess.run(command, cwd=ROOT, env={**kept, **environment}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def requirements(**environment):
+    """Return the names of what the backend asks pip for, and what else it prints."""
+    pytest.importorskip("scikit_build_core", reason="scikit-build-core is not installed")
+    *lines, found = call_backend(BUILD["build-backend"], "get_requires_for_build_wheel", [{}], environment)
+    return {Requirement(each).name for each in ast.literal_eval(found)}, lines
+
+
+def write_script(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n", "utf-8")
+    path.chmod(0o755)
+
+
+def write_empty_wheel(folder, requirement):
+    """Write a wheel of a package that pip would install for a requirement."""
+    folder.mkdir(exist_ok=True)
+    name, version = requirement.split("==")
+    files = {
+        "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "RECORD": "",
+    }
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        for file, text in files.items():
+            wheel.writestr(f"{name}-{version}.dist-info/{file}", text)
 
 
 @pytest.mark.parametrize("kind", ["wheel", "editable"])
@@ -63,3 +112,63 @@ def test_a_wheel_without_the_core_is_made_where_nothing_can_be_compiled(call_hoo
         assert archive.read(f"{prepared.name}/METADATA") == (prepared / "METADATA").read_bytes()
         assert "hf_bpe/_native_core.py" in archive.namelist()
         assert not [name for name in archive.namelist() if "_native" in name and not name.endswith((".py", ".pyi"))]
+
+
+def test_a_compiler_that_is_named_and_broken_means_no_core(tmp_path):
+    for name in BROKEN:
+        found, lines = requirements(**{name: "/bin/false"})
+        assert found == set()
+        assert [line for line in lines if f"{name}=/bin/false does not compile" in line]
+
+
+@posix
+def test_zig_is_required_where_there_is_no_compiler_and_pip_has_it(tmp_path):
+    if subprocess.run([sys.executable, "-I", "-m", "pip", "--version"], capture_output=True, check=False).returncode:
+        pytest.skip("this Python has no pip")
+    wheels = tmp_path / "wheels"
+    environment = {"PATH": str(tmp_path), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    write_empty_wheel(wheels, "cmake==4.0")
+    write_empty_wheel(wheels, "ninja==1.11")
+    found, lines = requirements(**environment)
+    assert found == set()
+    assert [line for line in lines if "pip cannot get" in line and "ziglang" in line]
+    write_empty_wheel(wheels, COMPILERS.ZIGLANG)
+    assert requirements(**environment) == ({"cmake", "ninja", "ziglang"}, [])
+
+
+@posix
+def test_the_first_compiler_of_the_machine_that_knows_the_standard_is_used(tmp_path, monkeypatch):
+    for name in BROKEN:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    write_script(tmp_path / "c++", "exit 1")
+    assert COMPILERS.find_compiler() is None
+    write_script(tmp_path / "clang++", "exit 0")
+    assert COMPILERS.find_compiler() == "clang++"
+    monkeypatch.setenv("CXX", f"{tmp_path / 'clang++'} -m64")
+    assert COMPILERS.find_compiler() == f"{tmp_path / 'clang++'} -m64"
+
+
+@posix
+@pytest.mark.parametrize(("source", "compiles"), [(COMPILERS.PROBE, True), (COMPILERS.PROBE + "#error", False)])
+def test_a_compiler_is_tried_before_it_is_used(source, compiles):
+    if not any(map(shutil.which, ["c++", "g++", "clang++"])):
+        pytest.skip("there is no compiler on this machine")
+    compiler = next(filter(shutil.which, ["c++", "g++", "clang++"]))
+    assert COMPILERS.compiles(compiler, "c++", source) is compiles
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments", "told"),
+    [
+        ({}, "", False),
+        ({}, "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", False),
+        ({}, "-DCMAKE_CXX_COMPILER=clang++-18", True),
+        ({"cmake.define.CMAKE_TOOLCHAIN_FILE": "cross.cmake"}, "", True),
+    ],
+)
+@posix
+def test_settings_of_cmake_choose_its_compiler(monkeypatch, settings, arguments, told):
+    monkeypatch.delenv("CMAKE_TOOLCHAIN_FILE", raising=False)
+    monkeypatch.setenv("CMAKE_ARGS", arguments)
+    assert COMPILERS.is_left_to_cmake(settings) is told

@@ -179,8 +179,8 @@ def test_the_source_distribution_holds_what_building_and_testing_need_and_nothin
     monkeypatch.chdir(ROOT)
     with tarfile.open(tmp_path / backend.build_sdist(str(tmp_path))) as archive:
         files = {PurePosixPath(*PurePosixPath(file.name).parts[1:]): file.size for file in archive if file.isfile()}
-    sources = (".py", ".pyi", ".typed", ".cpp", ".hpp", ".inc", ".md", ".sh")
-    folders = ("hf_bpe", "conversion", "native", "tests", "docs", "examples", "benchmarks", "tools")
+    sources = (".py", ".pyi", ".typed", ".cpp", ".hpp", ".inc", ".md", ".sh", ".cmake")
+    folders = ("hf_bpe", "conversion", "native", "tests", "docs", "examples", "benchmarks", "tools", "build_backend")
     needed = [path.relative_to(ROOT) for folder in folders for path in (ROOT / folder).rglob("*.*")]
     needed = [path for path in needed if path.suffix in sources and "__pycache__" not in path.parts]
     needed += map(Path, ["LICENSE", "README.md", "CMakeLists.txt", "pyproject.toml", "PKG-INFO", ".ci/run"])
