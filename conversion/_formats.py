@@ -113,14 +113,16 @@ def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> De
 
     Unlike `read`, this leaves it to a `Pipeline` to find out that `ignore_merges` has no effect.
     """
+    if isinstance(source, str) and format is None and not Path(check_path("source", source)).exists():
+        source = tiktoken.encoding_named(source) or source
     if isinstance(source, (str, os.PathLike)):
         return _read(check_path("source", source), format, Hints(**hints))
     definition = Definition(source) if isinstance(source, BPEModel) else getattr(source, "definition", source)
     backend = getattr(source, "backend_tokenizer", source)
     if not (isinstance(definition, Definition) or hasattr(source, "_mergeable_ranks") or hasattr(backend, "to_str")):
         raise TypeError(
-            "source: expected a path, a tiktoken.Encoding, a fast tokenizer of transformers, a tokenizers.Tokenizer or "
-            f"a BPEModel, got {type(source).__name__}"
+            "source: expected a path, the name of an encoding of tiktoken, a tiktoken.Encoding, a fast tokenizer of "
+            f"transformers, a tokenizers.Tokenizer or a BPEModel, got {type(source).__name__}"
         )
     if given := [name for name, value in {"format": format, **hints}.items() if value not in (None, "auto")]:
         raise ValueError(f"{given[0]} is only for files; the source is a {type(source).__name__}, which has its own")

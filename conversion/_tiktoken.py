@@ -86,6 +86,32 @@ def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:
     return Definition(model_of_ranks(ranks, special_tokens, pattern))
 
 
+def encoding_named(name: str) -> tiktoken.Encoding | None:
+    """Return the encoding of tiktoken that is called so, or that the model of this name uses; None if there is none.
+
+    Only whole names count: tiktoken would take gpt-4o-mine for a gpt-4o, too. An encoding that is not in tiktoken's
+    cache (`TIKTOKEN_CACHE_DIR`) is downloaded by it.
+
+    Raises:
+        OSError: tiktoken cannot get it.
+    """
+    try:
+        import tiktoken
+        from tiktoken.model import MODEL_TO_ENCODING
+    except ImportError:
+        return None
+    known = name if name in tiktoken.list_encoding_names() else MODEL_TO_ENCODING.get(name)
+    if known is None:
+        return None
+    try:
+        return tiktoken.get_encoding(known)
+    except OSError as error:  # of requests
+        raise OSError(
+            f"{name!r} is no file or folder here, but tiktoken's encoding {known}, which it cannot get; set "
+            f"TIKTOKEN_CACHE_DIR to a folder that has it: {error}"
+        ) from error
+
+
 def _matches(path: Path, head: bytes) -> bool:
     first = head.removeprefix(_BOM).split(b"\n", 1)[0].rstrip(b"\r")
     return _LINE.fullmatch(first) is not None or (path.suffix == ".tiktoken" and not path.is_dir())

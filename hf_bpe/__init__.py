@@ -4,6 +4,7 @@ Importing this registers `BPETokenizer` with `transformers.AutoTokenizer`; it im
 `BPETokenizer` is asked for, transformers.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hf_bpe._utils.lazy_exports import lazy_exports
@@ -17,6 +18,24 @@ from hf_bpe.tokenizer._auto import register_when_imported
 from hf_bpe.training._train import train, train_bpe
 
 if TYPE_CHECKING:
+    # So that type checkers know `hf_bpe.editing` after `import hf_bpe`, too.
+    from hf_bpe import analysis as analysis
+    from hf_bpe import canonical as canonical
+    from hf_bpe import conversion as conversion
+    from hf_bpe import core as core
+    from hf_bpe import counting as counting
+    from hf_bpe import distributed as distributed
+    from hf_bpe import editing as editing
+    from hf_bpe import encoding as encoding
+    from hf_bpe import fast as fast
+    from hf_bpe import formats as formats
+    from hf_bpe import normalizers as normalizers
+    from hf_bpe import playground as playground
+    from hf_bpe import pretokenizers as pretokenizers
+    from hf_bpe import reference as reference
+    from hf_bpe import token_files as token_files
+    from hf_bpe import tokenizer as tokenizer
+    from hf_bpe import training as training
     from hf_bpe.fast._accelerate import accelerate, patch_transformers, unpatch_transformers
     from hf_bpe.fast._tokenization_fast import BPETokenizerFast
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -39,18 +58,30 @@ __all__ = [
     "unpatch_transformers",
 ]
 
-_SUBMODULES = ("analysis", "conversion", "distributed", "editing", "playground")
-
-# These import transformers, or are not needed by most programs.
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "BPETokenizer": "hf_bpe.tokenizer._tokenization_bpe",
-        "BPETokenizerFast": "hf_bpe.fast._tokenization_fast",
-        **dict.fromkeys(("accelerate", "patch_transformers", "unpatch_transformers"), "hf_bpe.fast._accelerate"),
-    },
-    _SUBMODULES,
+_PACKAGES = (
+    *("analysis", "canonical", "conversion", "core", "counting", "distributed", "editing", "encoding", "fast"),
+    *("formats", "normalizers", "playground", "pretokenizers", "reference", "token_files", "tokenizer", "training"),
 )
+
+
+def _other_names() -> Mapping[str, str]:
+    from hf_bpe.tokenizer._other_names import OTHER_NAMES_OF_PACKAGE
+
+    return OTHER_NAMES_OF_PACKAGE
+
+
+if not TYPE_CHECKING:  # or type checkers would take any name
+    # These import transformers, or are not needed by most programs.
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "BPETokenizer": "hf_bpe.tokenizer._tokenization_bpe",
+            "BPETokenizerFast": "hf_bpe.fast._tokenization_fast",
+            **dict.fromkeys(("accelerate", "patch_transformers", "unpatch_transformers"), "hf_bpe.fast._accelerate"),
+        },
+        _PACKAGES,
+        other_names=_other_names,
+    )
 
 
 register_when_imported()

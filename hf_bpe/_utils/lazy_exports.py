@@ -10,7 +10,11 @@ from hf_bpe._utils.advice import no_advice
 
 
 def lazy_exports(
-    package: str, modules: Mapping[str, str], submodules: Collection[str] = ()
+    package: str,
+    modules: Mapping[str, str],
+    submodules: Collection[str] = (),
+    *,
+    other_names: Callable[[], Mapping[str, str]] = dict,
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return the `__getattr__` and the `__dir__` of a package (PEP 562).
 
@@ -18,10 +22,14 @@ def lazy_exports(
         package: its name.
         modules: public name → the module that defines it.
         submodules: names of public modules of the package.
+        other_names: returns name → what it is called in this package, for the message that there is no such name.
 
-    >>> getattr_of_package, _ = lazy_exports("math", {"sleep": "time"})
+    >>> getattr_of_package, _ = lazy_exports("math", {"sleep": "time"}, other_names=lambda: {"root": "math.sqrt"})
     >>> getattr_of_package("sleep") is __import__("time").sleep
     True
+    >>> getattr_of_package("root")
+    Traceback (most recent call last):
+    AttributeError: module 'math' has no attribute 'root'; in math it is math.sqrt
     """
 
     def getattr_of_package(name: str) -> object:
@@ -30,9 +38,13 @@ def lazy_exports(
                 return getattr(import_module(modules[name]), name)
         if name in submodules:
             return import_module(f"{package}.{name}")
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = None if name.startswith("_") else other_names().get(name)
+        advice = "" if found is None else f"; in {package} it is {found}"
+        raise AttributeError(f"module {package!r} has no attribute {name!r}{advice}", name=name)
 
     def dir_of_package() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *modules, *submodules})
+        module = sys.modules[package]
+        own = {name for name in vars(module) if name.startswith("__")}
+        return sorted({*own, *getattr(module, "__all__", ()), *modules, *submodules})
 
     return getattr_of_package, dir_of_package

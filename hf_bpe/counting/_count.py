@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from typing import TypedDict
 
 from hf_bpe._utils.arguments import Check, at_least, check_callable, check_flag, checked, optional
 from hf_bpe._utils.memory import available_bytes, format_bytes, parse_bytes, resident_bytes
@@ -38,6 +39,17 @@ _PART_BYTES = 1 << 25  # of a large file to commit at once
 _OF_ROOM = 14  # memory for a line by its length: one 4-byte character makes its whole str take 4 bytes per character
 _MAX_ROOM = 1 << 36  # where the amount of memory is unknown
 _MIN_ROOM = 48_000_000  # for the current text, buffers, and tables of a useful size
+
+
+class CountingOptions(TypedDict, total=False):
+    """The keyword options of all that counts; see `count`."""
+
+    num_workers: int | None
+    max_memory: int | str | None
+    work_dir: str | os.PathLike[str] | None
+    show_progress: bool
+    callback: Listener | None
+
 
 COUNTING_CHECKS: dict[str, Check] = {
     "num_workers": optional(at_least(1)),

@@ -272,6 +272,17 @@ class WordCounts:
         merger = merge_runs([self.run()], [1], minimum=check_int("min_count", min_count, 0) * self.scale)
         return WordCounts.from_run(merger, self.settings, self.scale, sources=self.sources, skipped=self.skipped)
 
+    def with_special_tokens(self, special_tokens: Sequence[str]) -> WordCounts:
+        """Return the same counts with other special tokens, as of text that was split at these.
+
+        >>> WordCounts({"low": 2}, special_tokens=["<|x|>", "<|y|>"]).with_special_tokens(["<|x|>"]).special_tokens
+        ('<|x|>',)
+        """
+        settings = Settings(self.pattern, tuple(check_special_tokens(special_tokens)))
+        return WordCounts.from_run(
+            merge_runs([self.run()], [1]), settings, self.scale, sources=self.sources, skipped=self.skipped
+        )
+
     # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -8,13 +8,16 @@ Each function takes a `BPEModel` and returns a new one with a `Remap` from the o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import count, islice
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import count as count_from
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import check_ids, check_int, checked
+from hf_bpe._utils.arguments import check_ids, check_int, checked, refuse_unknown
 from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_model, check_special_tokens, unused_name
+from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
 from hf_bpe.counting._normalized_sources import normalized_input
 from hf_bpe.counting._normalized_texts import with_normalizer
 from hf_bpe.counting._sources import TextSource
@@ -89,6 +92,7 @@ def extend(
     special_tokens: Sequence[str] | None = None,
     *,
     reserved: Collection[int] = (),
+    split_at: Collection[str] = (),
     **options: Unpack[ContinuingOptions],
 ) -> Edited:
     """Learn more tokens from text, with ids after the old ones: the continued training of Purason et al., 2025.
@@ -103,6 +107,8 @@ def extend(
         special_tokens: as for `hf_bpe.train`.
         reserved: ids that are in use outside the model, such as those of added tokens
             (`tokenizer.added_tokens_decoder`). New ids are higher than all of these.
+        split_at: tokens that are found in text before the model sees it, such as added tokens, so that no token is
+            learned from their characters. Counts are taken as they are.
         options: options of `hf_bpe.train`, such as `tie_break`, `max_token_bytes` and `num_workers`.
 
     Raises, warns:
@@ -115,16 +121,37 @@ def extend(
     """
     require_core("extended vocabularies")
     number = check_int("number", number, 0)
+    refuse_unknown("extend", options, ContinuingOptions.__annotations__)
     normalizer = model.normalizer
     specials = [*model.special_tokens, *check_special_tokens(special_tokens or ())]
-    input = normalized_input(input, specials, normalizer, model.pattern)
+    found_first = tokens_to_split_at([*specials, *split_at])
+    input = normalized_input(input, found_first, normalizer, model.pattern)
+    is_nothing = isinstance(input, (list, tuple)) and not input
+    if {*found_first}.difference(specials) and not isinstance(input, WordCounts) and not is_nothing:
+        given = {name: value for name, value in options.items() if name in COUNTING_CHECKS}
+        counting = cast("CountingOptions", given)
+        counted = count(input, pattern=model.pattern, special_tokens=found_first, **counting)
+        input = counted.with_special_tokens([*dict.fromkeys(specials)])
     initial = with_normalizer(model, None)
     longer = train(input, model.vocab_size + number, special_tokens, **options, initial=initial)
     new = [token_id for token_id in longer.vocab if token_id not in model.vocab]
-    following = count(max([-1, *model.vocab, *reserved]) + 1)
+    following = count_from(max([-1, *model.vocab, *reserved]) + 1)
     ids = dict(zip(new, following, strict=False))
     vocab = {ids.get(token_id, token_id): token for token_id, token in longer.vocab.items()}
     return _with_same_ids(model, with_normalizer(replace(longer, vocab=vocab), normalizer))
+
+
+def tokens_to_split_at(tokens: Iterable[str]) -> list[str]:
+    """Return the distinct tokens at which counting can split, in their order: not those of a single byte.
+
+    >>> tokens_to_split_at(["<x>", " ", "<x>"])
+    ['<x>']
+    """
+    found = []
+    for token in dict.fromkeys(tokens):
+        with suppress(ValueError):
+            found += check_special_tokens([token])
+    return found
 
 
 @checked(model=check_model)
@@ -236,7 +263,7 @@ def add_special_tokens(
             if token_id in taken:
                 raise ValueError(f"special token {token!r}: its id {token_id} is taken by {taken[token_id]}")
     else:
-        ids = [*islice((token_id for token_id in count() if token_id not in taken), len(added))]
+        ids = [*islice((token_id for token_id in count_from() if token_id not in taken), len(added))]
     new = dict(zip(ids, map(str.encode, added), strict=True))
     if len(new) < len(added):
         raise ValueError(f"special tokens: two of {added} have the same id")
@@ -293,7 +320,7 @@ def _renumbered(model: BPEModel, ids: Collection[int]) -> Edited:
 
 def _merged_ids(model: BPEModel, tokens: Iterable[bytes]) -> list[tuple[int, ...]]:
     """Return the ids that the merges make from each token's bytes, without missing bytes."""
-    free = next(token_id for token_id in count() if token_id not in model.vocab)
+    free = next(token_id for token_id in count_from() if token_id not in model.vocab)
     return [tuple(token_id for token_id in ids if token_id != free) for ids in merged(model, tokens, free)]
 
 

@@ -97,15 +97,17 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
         inherited: BatchEncoding = super()._encode_plus(text, text_pair, **given)
         return inherited
 
-    def tokenize(
-        self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
-    ) -> list[str]:
-        if "_encode_plus" in self._overridden:
-            inherited: Any = super()
-            return [*inherited.tokenize(text, pair, add_special_tokens, **kwargs)]
-        given = {**kwargs, "text": text, "text_pair": pair, "add_special_tokens": add_special_tokens}
-        tokens: list[str] = super()._encode_plus(**given).tokens()
-        return tokens
+    if not TYPE_CHECKING:  # whose types are in _transformers_types
+
+        def tokenize(
+            self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
+        ) -> list[str]:
+            if "_encode_plus" in self._overridden:
+                inherited: Any = super()
+                return [*inherited.tokenize(text, pair, add_special_tokens, **kwargs)]
+            given = {**kwargs, "text": text, "text_pair": pair, "add_special_tokens": add_special_tokens}
+            tokens: list[str] = super()._encode_plus(**given).tokens()
+            return tokens
 
     def _tokens_of_ids(self, pipeline: Pipeline, ids: list[int]) -> list[str] | None:
         if not pipeline.added_tokens.keys().isdisjoint(ids):
@@ -147,21 +149,23 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
         vocab: dict[str, int] = vars(self)["_tokenizer"].get_vocab(with_added_tokens=True)
         return vocab
 
-    def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
-        """Return the token of an id, or the tokens of ids, as in transformers."""
-        backend = vars(self)["_tokenizer"]
-        if isinstance(ids, int):
-            return backend.id_to_token(ids)
-        skipped = frozenset(self.all_special_ids) if skip_special_tokens else ()
-        return [backend.id_to_token(index) for index in map(int, ids) if index not in skipped]
+    if not TYPE_CHECKING:  # whose types are in _transformers_types
 
-    def convert_tokens_to_ids(self, tokens: Any) -> Any:
-        """Return the id of a token, or the ids of tokens, as in transformers."""
-        if type(tokens) is list and "_convert_token_to_id_with_added_voc" not in self._overridden:
-            ids = [*map(vars(self)["_tokenizer"].token_to_id, tokens)]
-            if None not in ids:
-                return ids
-        return super().convert_tokens_to_ids(tokens)
+        def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+            """Return the token of an id, or the tokens of ids, as in transformers."""
+            backend = vars(self)["_tokenizer"]
+            if isinstance(ids, int):
+                return backend.id_to_token(ids)
+            skipped = frozenset(self.all_special_ids) if skip_special_tokens else ()
+            return [backend.id_to_token(index) for index in map(int, ids) if index not in skipped]
+
+        def convert_tokens_to_ids(self, tokens: Any) -> Any:
+            """Return the id of a token, or the ids of tokens, as in transformers."""
+            if type(tokens) is list and "_convert_token_to_id_with_added_voc" not in self._overridden:
+                ids = [*map(vars(self)["_tokenizer"].token_to_id, tokens)]
+                if None not in ids:
+                    return ids
+            return super().convert_tokens_to_ids(tokens)
 
     def _convert_token_to_id_with_added_voc(self, token: str) -> int | None:
         token_id: int | None = vars(self)["_tokenizer"].token_to_id(token)

@@ -9,11 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._features import FEATURES, Feature, missing_features, without_missing_features
 from hf_bpe.pretokenizers._patterns import NAMES, canonical_pattern, is_chain
+
+WrittenFormat = Literal["hf", "text", "gpt2", "gguf", "minbpe", "tokenizer.json", "tiktoken"]
+"""The names of `hf_bpe.conversion.FORMATS`."""
+
+ReadFormat = WrittenFormat | Literal["tiktoken-folder", "tekken"]
+"""The names of these, and of formats that are only read."""
 
 
 class PatternNeeded(ValueError):

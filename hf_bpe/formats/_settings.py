@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
 from tokenizers import AddedToken
 
@@ -29,6 +29,8 @@ from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
 
 if TYPE_CHECKING:
     from hf_bpe.formats._template import Template
+
+Side = Literal["left", "right"]
 
 _NO_DEFAULT = object()
 _STRING, _FLAG, _NUMBER, _OBJECT, _LIST = (str,), (bool,), (int, float), (dict,), (list,)
@@ -90,7 +92,7 @@ def _with_default(
 
 _TOKEN = Setting(Owner.ALL, optional(check_token), _STRING + _OBJECT + _NULL, feature="names")
 _TOKENS = Setting(Owner.ALL, optional(check_extra_tokens), _LIST + _OBJECT + _NULL)
-_SIDE = _with_default(Owner.ALL, one_of("left", "right"), _STRING, "right")
+_SIDE = _with_default(Owner.ALL, one_of(*get_args(Side)), _STRING, "right")
 _ADDS = Setting(Owner.ALL, optional(check_flag), _FLAG + _NULL, is_in_definition=False)
 
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
@@ -160,7 +162,7 @@ class Settings(TypedDict, total=False):
 
     errors: str
     add_prefix_space: bool
-    trim_offsets: bool | str
+    trim_offsets: bool | Literal["prefix"]
     decoding: str | Mapping[str, Any] | None
     template: Template | Mapping[str, Any] | None
     unused_tokens: Mapping[str, int] | None
@@ -175,15 +177,15 @@ class Settings(TypedDict, total=False):
     additional_special_tokens: Sequence[str | AddedToken] | None
     add_bos_token: bool | None
     add_eos_token: bool | None
-    padding_side: str
-    truncation_side: str
+    padding_side: Side
+    truncation_side: Side
     split_special_tokens: bool
     clean_up_tokenization_spaces: bool
     model_max_length: float | None
     model_input_names: Sequence[str]
-    token_type_ids_pattern: str
+    token_type_ids_pattern: Literal["all_zeros", "bert_style"]
     token_type_ids_include_special_tokens: bool
-    special_tokens_pattern: str | None
+    special_tokens_pattern: Literal["none", "bos", "eos", "bos_eos"] | None
     chat_template: str | Mapping[str, str] | Sequence[Mapping[str, str]] | None
     added_tokens_decoder: Mapping[int, str | AddedToken]
     name_or_path: str

@@ -25,7 +25,7 @@ import regex
 from hf_bpe._utils.limits import MAX_PATTERN_LENGTH
 from hf_bpe.pretokenizers._chains import PreToken, PreTokenizer
 from hf_bpe.pretokenizers._matching import Matcher, check_expression
-from hf_bpe.pretokenizers._named_patterns import PATTERNS, SPELLINGS
+from hf_bpe.pretokenizers._named_patterns import PATTERNS, SPELLINGS, name_meant
 from hf_bpe.pretokenizers._regex.dialects import FileExpression, check_is_clear, is_clear
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.pretokenizers._stages import ByteLevel, Digits, Metaspace, Split, Stage
@@ -134,8 +134,12 @@ def _canonical_expression(pattern: str) -> str:
     if pattern in NAMES:
         return pattern
     if _LIKE_A_NAME.fullmatch(pattern) and len(pattern) <= MAX_PATTERN_LENGTH:
-        known = ", ".join([*NAMES, "none"])
-        raise ValueError(f"pattern {pattern!r} is not known: expected one of {known}, or a regular expression")
+        known, meant = ", ".join([*NAMES, "none"]), name_meant(pattern)
+        advice = "" if meant is None else f"did you mean {meant!r}? "
+        raise ValueError(
+            f"pattern {pattern!r} is not known: {advice}{'Expected' if advice else 'expected'} one of {known}, or a "
+            "regular expression"
+        )
     if (name := _NAME_OF.get(pattern)) is not None:
         return name
     try:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -77,7 +77,9 @@ def _only_16_bits(highest_id: int) -> np.dtype[Any]:
     return np.dtype("<u2")
 
 
-FORMATS: dict[str, TokenFormat] = {
+FormatName = Literal["npy", "megatron", "datatrove", "nanogpt", "llm.c", "mds", "parquet", "arrow"]
+
+FORMATS: dict[FormatName, TokenFormat] = {
     "npy": TokenFormat((".npy", ".offsets.npy"), binary.NpyFiles, _smallest, appends_separator=False),
     "megatron": TokenFormat((".bin", ".idx"), megatron.MegatronFiles, megatron.megatron_dtype),
     "datatrove": TokenFormat((".ds", ".ds.index", ".ds.metadata"), datatrove.DatatroveFiles, _smallest),

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from tokenizers import AddedToken
@@ -52,6 +53,11 @@ def find_model(
             )
         model = model.with_signature(signature)
         return model, printable_vocab_of(model)
+    if vocab_file is not None and merges_file is None:
+        raise ValueError(
+            "BPETokenizer takes vocab_file, a vocab.json, and merges_file; got only "
+            f"{os.fspath(vocab_file)!r}: write {_loading(vocab_file)}"
+        )
     if vocab_file is None or merges_file is None:
         raise ValueError(
             f"BPETokenizer needs a model, or vocab_file and merges_file; got {vocab_file=}, {merges_file=}"
@@ -65,6 +71,16 @@ def find_model(
     )
     model = model.with_checked(**given)
     return with_normalizer(model, normalizer).with_signature(signature), printable_vocab
+
+
+def _loading(path: str | os.PathLike[str]) -> str:
+    """Return the call that loads what somebody gave to the constructor: a folder, a name of the Hub, or a file."""
+    file = Path(path)
+    if file.is_dir() or not file.suffix or not (file.is_file() or file.suffix == ".json"):
+        return f"BPETokenizer.from_pretrained({os.fspath(path)!r})"
+    if file.suffix == ".json":  # of a folder that has the settings, too
+        return f"BPETokenizer.from_pretrained({str(file.parent)!r})"
+    return f"BPETokenizer.convert_from({os.fspath(path)!r})"
 
 
 def make_vocabulary(

@@ -41,6 +41,7 @@ from hf_bpe.tokenizer._inherited import CONSTRUCTOR, CheckedTokenizer
 from hf_bpe.tokenizer._methods.bulk import BulkMethods
 from hf_bpe.tokenizer._methods.calls import CallMethods
 from hf_bpe.tokenizer._methods.decoding import DecodingMethods
+from hf_bpe.tokenizer._methods.editing import EditingMethods
 from hf_bpe.tokenizer._methods.files import FileMethods
 from hf_bpe.tokenizer._methods.names import name_as_own
 from hf_bpe.tokenizer._methods.saving import SavingMethods
@@ -68,7 +69,14 @@ _BOS_EOS_FLAGS = ("add_bos_token", "add_eos_token")
 
 
 class BPETokenizer(
-    DirectMethods, CallMethods, BulkMethods, FileMethods, DecodingMethods, SavingMethods, backend="python"
+    DirectMethods,
+    CallMethods,
+    BulkMethods,
+    FileMethods,
+    DecodingMethods,
+    EditingMethods,
+    SavingMethods,
+    backend="python",
 ):
     """A byte-level BPE tokenizer for transformers, from a `BPEModel` or from GPT-2's two files.
 

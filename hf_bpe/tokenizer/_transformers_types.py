@@ -7,13 +7,58 @@ one. A test compares the names here with those of the class.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, overload
 
 from tokenizers import AddedToken
-from transformers.tokenization_utils_base import BatchEncoding
+from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
+from transformers.utils import PaddingStrategy
 
+from hf_bpe.formats._settings import Side
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Padding: TypeAlias = 'bool | Literal["longest", "max_length", "do_not_pad"] | PaddingStrategy | None'
+Truncation: TypeAlias = (
+    'bool | Literal["longest_first", "only_first", "only_second", "do_not_truncate"] | TruncationStrategy | None'
+)
+Tensors: TypeAlias = Literal["pt", "np", "mlx"]
+Special: TypeAlias = Literal["all"] | set[str] | frozenset[str] | Sequence[str] | None
 Tokens = str | AddedToken | Sequence[str | AddedToken]
 Texts = str | Sequence[str] | Sequence[Sequence[str]] | Sequence[int] | Sequence[Sequence[int]]
+
+
+class Array(Protocol):
+    """An array or a tensor."""
+
+    def tolist(self) -> Any:
+        """Return the values as lists."""
+
+
+class RandomOptions(TypedDict, total=False):
+    """The options of calls that encode at random; see docs/how-to/randomized-tokens.md."""
+
+    dropout: float | None
+    stochastok: float | None
+    seed: int | None
+    first_text: int | Sequence[int] | None
+
+
+class CallOptions(RandomOptions, total=False):
+    """The options of calls, `encode` and `tokenize` that are not among their first parameters."""
+
+    split_special_tokens: bool | None
+    allowed_special: Special
+    disallowed_special: Special
+    sanitize_control_tokens: bool
+
+
+class EncodeOptions(CallOptions, total=False):
+    """The options of `encode` that are not among its first parameters."""
+
+    is_split_into_words: bool
+    pad_to_multiple_of: int | None
+    verbose: bool
 
 
 class PreTrainedTokenizer:
@@ -52,8 +97,8 @@ class PreTrainedTokenizer:
     model_max_length: int
     max_len_single_sentence: int
     max_len_sentences_pair: int
-    padding_side: str
-    truncation_side: str
+    padding_side: Side
+    truncation_side: Side
     split_special_tokens: bool
     clean_up_tokenization_spaces: bool
     clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output: bool
@@ -89,14 +134,14 @@ class PreTrainedTokenizer:
         text_target: Texts | None = None,
         text_pair_target: Texts | None = None,
         add_special_tokens: bool = True,
-        padding: Any = False,
-        truncation: Any = None,
+        padding: Padding = False,
+        truncation: Truncation = None,
         max_length: int | None = None,
         stride: int = 0,
         is_split_into_words: bool = False,
         pad_to_multiple_of: int | None = None,
-        padding_side: str | None = None,
-        return_tensors: Any = None,
+        padding_side: Side | None = None,
+        return_tensors: Tensors | None = None,
         return_token_type_ids: bool | None = None,
         return_attention_mask: bool | None = None,
         return_overflowing_tokens: bool = False,
@@ -106,12 +151,99 @@ class PreTrainedTokenizer:
         verbose: bool = True,
         tokenizer_kwargs: dict[str, Any] | None = None,
         *,
-        split_special_tokens: bool | None = None,
         max_target_length: int | None = None,
-        allowed_special: Any = None,
-        disallowed_special: Any = None,
+        **options: Unpack[CallOptions],
     ) -> BatchEncoding:
         """Return the ids of texts and what belongs to them."""
+        raise NotImplementedError
+
+    @overload
+    def encode(
+        self,
+        text: str | Sequence[str] | Sequence[int],
+        text_pair: str | Sequence[str] | Sequence[int] | None = None,
+        add_special_tokens: bool = True,
+        padding: Padding = False,
+        truncation: Truncation = None,
+        max_length: int | None = None,
+        stride: int = 0,
+        padding_side: Side | None = None,
+        return_tensors: None = None,
+        **options: Unpack[EncodeOptions],
+    ) -> list[int]: ...
+    @overload
+    def encode(
+        self,
+        text: str | Sequence[str] | Sequence[int],
+        text_pair: str | Sequence[str] | Sequence[int] | None = None,
+        add_special_tokens: bool = True,
+        padding: Padding = False,
+        truncation: Truncation = None,
+        max_length: int | None = None,
+        stride: int = 0,
+        padding_side: Side | None = None,
+        *,
+        return_tensors: Tensors,
+        **options: Unpack[EncodeOptions],
+    ) -> Any: ...
+    def encode(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the ids of a text."""
+        raise NotImplementedError
+
+    @overload
+    def decode(  # type: ignore[overload-overlap]  # of ints that are arrays, too
+        self,
+        token_ids: int | Sequence[int],
+        skip_special_tokens: bool = False,
+        *,
+        clean_up_tokenization_spaces: bool | None = None,
+        use_source_tokenizer: bool = False,
+        spaces_between_special_tokens: bool = True,
+    ) -> str: ...
+    @overload
+    def decode(
+        self,
+        token_ids: Sequence[Sequence[int]] | Sequence[Array],
+        skip_special_tokens: bool = False,
+        *,
+        clean_up_tokenization_spaces: bool | None = None,
+        use_source_tokenizer: bool = False,
+        spaces_between_special_tokens: bool = True,
+    ) -> list[str]: ...
+    @overload
+    def decode(
+        self,
+        token_ids: Array,
+        skip_special_tokens: bool = False,
+        *,
+        clean_up_tokenization_spaces: bool | None = None,
+        use_source_tokenizer: bool = False,
+        spaces_between_special_tokens: bool = True,
+    ) -> Any: ...
+    def decode(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the text of ids, or the texts of several rows."""
+        raise NotImplementedError
+
+    @overload
+    def convert_tokens_to_ids(self, tokens: str) -> int: ...
+    @overload
+    def convert_tokens_to_ids(self, tokens: Sequence[str]) -> list[int]: ...
+    def convert_tokens_to_ids(self, tokens: Any) -> Any:
+        """Return the id of a token, or the ids of several."""
+        raise NotImplementedError
+
+    @overload
+    def convert_ids_to_tokens(self, ids: int, skip_special_tokens: bool = False) -> str: ...
+    @overload
+    def convert_ids_to_tokens(self, ids: Sequence[int] | Array, skip_special_tokens: bool = False) -> list[str]: ...
+    def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+        """Return the token of an id, or the tokens of several."""
+        raise NotImplementedError
+
+    def tokenize(
+        self, text: str, pair: str | None = None, add_special_tokens: bool = False, **options: Unpack[EncodeOptions]
+    ) -> list[str]:
+        """Return the tokens of a text."""
         raise NotImplementedError
 
     def add_tokens(self, new_tokens: Tokens, special_tokens: bool = False) -> int:
@@ -163,7 +295,10 @@ class PreTrainedTokenizer:
         raise NotImplementedError
 
     def batch_decode(
-        self, sequences: Any, skip_special_tokens: bool = False, clean_up_tokenization_spaces: bool | None = None
+        self,
+        sequences: Sequence[int] | Sequence[Sequence[int]] | Sequence[Array] | Array,
+        skip_special_tokens: bool = False,
+        clean_up_tokenization_spaces: bool | None = None,
     ) -> list[str]:
         """Return the texts of rows of ids."""
         raise NotImplementedError
@@ -189,12 +324,12 @@ class PreTrainedTokenizer:
     def pad(
         self,
         encoded_inputs: Any,
-        padding: Any = True,
+        padding: Padding = True,
         max_length: int | None = None,
         pad_to_multiple_of: int | None = None,
-        padding_side: str | None = None,
+        padding_side: Side | None = None,
         return_attention_mask: bool | None = None,
-        return_tensors: Any = None,
+        return_tensors: Tensors | None = None,
         verbose: bool = True,
     ) -> BatchEncoding:
         """Pad rows of ids."""
@@ -214,12 +349,8 @@ class PreTrainedTokenizer:
         raise NotImplementedError
 
     # What BPETokenizer defines in another way.
-    encode: Any
-    decode: Any
     _decode: Any
     get_special_tokens_mask: Any
-    convert_tokens_to_ids: Any
-    convert_ids_to_tokens: Any
     convert_added_tokens: Any
     save_pretrained: Any
     register_for_auto_class: Any

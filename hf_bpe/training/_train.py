@@ -19,7 +19,7 @@ from hf_bpe._utils.tables import refuse_tables
 from hf_bpe._utils.work_log import subfolder
 from hf_bpe.core._model import BPEModel, Merge, check_model, check_special_tokens
 from hf_bpe.core._provenance import shortened
-from hf_bpe.counting._count import COUNTING_CHECKS, count
+from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts
 from hf_bpe.pretokenizers._byte_level import from_printable
@@ -41,18 +41,13 @@ InitialAlphabet = Literal["bytes", "observed"]
 Input: TypeAlias = "TextSource | WordCounts | Mapping[str, TextSource | WordCounts]"
 
 
-class ContinuingOptions(LearningKeywords, total=False):
+class ContinuingOptions(LearningKeywords, CountingOptions, total=False):
     """The keyword options of functions that continue from a model; see `train`."""
 
     pattern: AnyPattern
     initial_alphabet: InitialAlphabet
     character_coverage: float | None
     limit_alphabet: int | None
-    num_workers: int | None
-    max_memory: int | str | None
-    work_dir: str | os.PathLike[str] | None
-    show_progress: bool
-    callback: Listener | None
 
 
 class _OtherOptions(ContinuingOptions, total=False):

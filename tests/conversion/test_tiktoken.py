@@ -1,8 +1,10 @@
 """`.tiktoken` files: merges recovered from ranks give tiktoken's ids, whatever the ranks are."""
 
 import base64
+import hashlib
 import itertools
 import json
+import sys
 
 import pytest
 import tiktoken
@@ -137,3 +139,61 @@ def test_real_rank_files_have_no_unreachable_token_and_gpt2_its_own_merges(test_
     assert len(model.merges) == model.vocab_size - 257
     if name == "r50k":
         assert model.merges == formats.read(test_data / "gpt2").model.merges
+
+
+class TestNamesOfEncodings:
+    @pytest.fixture(autouse=True)
+    def small(self, monkeypatch, tmp_path):
+        """Let tiktoken have a small encoding for any of its names, and no network."""
+        ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256}
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(
+            tiktoken,
+            "get_encoding",
+            lambda name: tiktoken.Encoding(
+                name, pat_str=PATTERNS["cl100k"], mergeable_ranks=ranks, special_tokens={f"<|{name}|>": 257}
+            ),
+        )
+
+    @pytest.mark.parametrize(
+        ("name", "encoding"), {"cl100k_base": "cl100k_base", "gpt-4": "cl100k_base", "gpt-4o": "o200k_base"}.items()
+    )
+    def test_encoding_of_a_name_or_model_is_converted(self, name, encoding):
+        tokenizer = BPETokenizer.convert_from(name)
+        assert tokenizer.encode(f"lo<|{encoding}|>") == [256, 257]
+
+    def test_folder_of_the_name_comes_first(self):
+        saved = BPETokenizer.train(["low"], vocab_size=256)
+        saved.save_pretrained("gpt-4o")
+        assert BPETokenizer.convert_from("gpt-4o").model == saved.model
+
+    @pytest.mark.parametrize("name", ["gpt-4o-mine", "cl100k", "./gpt-4o", "gpt-4o/"])
+    def test_name_of_no_model_is_a_missing_file(self, name):
+        with pytest.raises(FileNotFoundError, match=name.strip("./")):
+            BPETokenizer.convert_from(name)
+
+    def test_options_of_files_are_refused(self):
+        with pytest.raises(ValueError, match="pattern is only for files"):
+            BPETokenizer.convert_from("gpt-4o", pattern="o200k")
+
+    def test_encoding_that_tiktoken_cannot_get_is_named(self, monkeypatch):
+        def fails(name):
+            raise ConnectionError("no network")
+
+        monkeypatch.setattr(tiktoken, "get_encoding", fails)
+        with pytest.raises(OSError, match=r"tiktoken's encoding o200k_base, which it cannot get; .*: no network"):
+            BPETokenizer.convert_from("gpt-4o")
+
+    def test_without_tiktoken_only_files_are_read(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "tiktoken", None)
+        with pytest.raises(FileNotFoundError, match="gpt-4o"):
+            BPETokenizer.convert_from("gpt-4o")
+
+
+def test_real_encoding_is_converted_by_its_name(test_data, monkeypatch, tmp_path):
+    url = "https://openaipublic.blob.core.windows.net/encodings/r50k_base.tiktoken"
+    cached = tmp_path / hashlib.sha1(url.encode()).hexdigest()
+    cached.write_bytes((test_data / "tiktoken" / "r50k_base.tiktoken").read_bytes())
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})  # a cache of the process
+    assert BPETokenizer.convert_from("davinci").encode("The quick brown fox") == [464, 2068, 7586, 21831]

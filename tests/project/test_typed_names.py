@@ -4,6 +4,8 @@ import importlib.util
 import inspect
 import subprocess
 import sys
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from transformers.tokenization_python import PreTrainedTokenizer
@@ -12,8 +14,14 @@ import hf_bpe
 import hf_bpe.encoding
 import hf_bpe.tokenizer
 from hf_bpe import BPETokenizer
+from hf_bpe.conversion import _formats
+from hf_bpe.formats._format import ReadFormat, WrittenFormat
+from hf_bpe.token_files import _formats as token_formats
+from hf_bpe.token_files._formats import FormatName
 from hf_bpe.tokenizer import _transformers_types as types
 from hf_bpe.tokenizer._inherited import CheckedTokenizer
+
+ROOT = Path(__file__).parent.parent.parent
 
 TYPOS = """
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, count, train
@@ -37,10 +45,64 @@ model: BPEModel = tokenizer.model
 print(tokenizer.pad_token, tokenizer("low", padding=True, return_tensors="np"), len(tokenizer), tokenizer.decode([1]))
 """
 
+# What people who come from other libraries, or have read the pages in a hurry, write.
+MISTAKES = """
+import hf_bpe
+from hf_bpe import BPETokenizer, Source, count, train
+
+tokenizer = BPETokenizer.from_pretrained("my-tokenizer")
+text: str = tokenizer.encode("low")  # mistake: encode returns ids
+tokenizer.encode("low").ids  # mistake: as in tokenizers
+tokenizer.encode(["low"], paddin=True)  # mistake
+tokenizer.encode("low", padding="longst")  # mistake
+tokenizer("low", return_tensors="numpy")  # mistake
+tokenizer("low", truncation="first")  # mistake
+tokenizer.decode("low")  # mistake: text instead of ids
+ids: list[int] = tokenizer.decode([1, 2])  # mistake
+tokenizer.padding_side = "centre"  # mistake
+tokenizer.convert_to("x.gguf", format="guff")  # mistake
+tokenizer.encode_files("corpus", "out", format="megatorn")  # mistake
+longer: BPETokenizer = tokenizer.extend(["low"], 5)  # mistake: it returns the remap, too
+tokenizer.prune(["low"], vocabsize=300)  # mistake
+tokenizer.encode_batch(["low"])  # mistake: as in tokenizers
+BPETokenizer.train(["low"], vocab_size="32k")  # mistake
+train(["low"], vocab_size=300, tie_break="hf")  # mistake
+train(5, vocab_size=300)  # mistake
+count(["low"], num_workers="all")  # mistake
+Source("folder", weight="2x", column=3)  # mistake
+hf_bpe.editing.truncate(tokenizer, 300)  # mistake: the model is expected
+hf_bpe.get_encoding("cl100k_base")  # mistake: as in tiktoken
+tokenizer.convert_tokens_to_ids("low") + "x"  # mistake
+
+# All of this is right.
+rows: list[str] = tokenizer.decode([[1, 2], [3]])
+one: str = tokenizer.decode(tokenizer.encode("low", dropout=0.1, seed=0), skip_special_tokens=True)
+array = tokenizer.encode("low", return_tensors="np").shape
+tokenizer(["low"], padding="max_length", truncation=True, max_length=8, padding_side="left", return_tensors="pt")
+smaller, remap = tokenizer.truncate(300)
+smaller, remap = tokenizer.prune(["low"], vocab_size=300, num_workers=2)
+print(remap.ids(tokenizer.encode("low")), tokenizer.encode("low", allowed_special={"<|x|>"}, disallowed_special=()))
+print(tokenizer.convert_tokens_to_ids(["a"]), hf_bpe.analysis.show(tokenizer, "low"), tokenizer.pad_token_id)
+tokenizer.decode(tokenizer("low", return_tensors="np")["input_ids"][0])
+"""
+
 
 @pytest.mark.parametrize("module", [hf_bpe, hf_bpe.tokenizer, hf_bpe.encoding])
 def test_dir_lists_every_public_name(module):
     assert {*module.__all__} <= {*dir(module)}
+
+
+def test_dir_lists_no_internal_name():
+    listed = [name for name in dir(hf_bpe) if not name.startswith("__")]
+    assert [name for name in listed if name.startswith("_")] == []
+    assert {*listed} - {*hf_bpe.__all__} == {*hf_bpe._PACKAGES}
+    folders = {path.name for path in (ROOT / "hf_bpe").iterdir() if (path / "__init__.py").exists()}
+    assert {*hf_bpe._PACKAGES} == {name for name in folders | {"conversion"} if not name.startswith("_")} - {"cli"}
+
+
+def test_packages_are_attributes_without_importing_them():
+    code = "import hf_bpe; print(hf_bpe.analysis.show, hf_bpe.editing.extend, hf_bpe.canonical.CanonicalIds)"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_signature_of_train_names_its_options():
@@ -57,14 +119,23 @@ def test_types_list_every_public_name_of_the_base_class():
 
 
 @pytest.mark.thorough
-def test_mypy_catches_typos_of_a_script(tmp_path):
+@pytest.mark.parametrize("source", ["TYPOS", "MISTAKES"])
+def test_mypy_catches_mistakes_of_a_script(source, tmp_path):
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("mypy is not installed")
+    lines = globals()[source].splitlines()
     script = tmp_path / "script.py"
-    script.write_text(TYPOS, encoding="utf-8")
+    script.write_text("\n".join(lines), encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--cache-dir", tmp_path / "cache", "--ignore-missing-imports", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, cwd=tmp_path)
     found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line}
-    expected = {number for number, line in enumerate(TYPOS.splitlines(), 1) if "# typo" in line}
-    assert len(expected) >= 10
+    expected = {number for number, line in enumerate(lines, 1) if "# typo" in line or "# mistake" in line}
+    assert len(expected) >= 14
     assert found == expected, done.stdout + done.stderr
+
+
+def test_literals_name_what_the_tables_have():
+    assert {*get_args(FormatName)} == {*token_formats.FORMATS}
+    assert {*get_args(WrittenFormat)} == {*_formats.FORMATS}
+    read = {name for each in get_args(ReadFormat) for name in (get_args(each) or [each])}
+    assert read == {*_formats.FORMATS, *_formats._READ_ONLY}

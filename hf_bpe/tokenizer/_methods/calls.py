@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 
@@ -87,21 +87,27 @@ class CallMethods(TemplateMethods):
         from_left = self.truncation_side == "left"
         return truncated_ids(ids, pair_ids, num_tokens_to_remove, strategy.value, stride, from_left=from_left)
 
-    def tokenize(
-        self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
-    ) -> list[str]:
-        if pair is not None or check_flag("add_special_tokens", add_special_tokens) or "is_split_into_words" in kwargs:
-            return [*self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **kwargs).tokens()]
-        check_call_options(kwargs)  # transformers' own calls pass theirs
-        text, _ = self.prepare_for_tokenization(text)
-        pipeline = self.pipeline
-        encoder, as_text = pipeline.encoder, kwargs.get("split_special_tokens")
-        if not kwargs.keys().isdisjoint(allowed_special.NAMES):
-            encoder, as_text = allowed_special.encoder_for(pipeline, [text], kwargs)
-        if "_tokenize" in self._overridden:
-            return self._tokenize_between_added_tokens(pipeline, text, as_text)
-        ids = encoder.encode(text, options_of_call(pipeline.options(as_text), kwargs, 1))
-        return [*self.convert_ids_to_tokens(ids)]
+    if not TYPE_CHECKING:  # whose types are in _transformers_types
+
+        def tokenize(
+            self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
+        ) -> list[str]:
+            if (
+                pair is not None
+                or check_flag("add_special_tokens", add_special_tokens)
+                or "is_split_into_words" in kwargs
+            ):
+                return [*self._encode_plus(text, pair, add_special_tokens=add_special_tokens, **kwargs).tokens()]
+            check_call_options(kwargs)  # transformers' own calls pass theirs
+            text, _ = self.prepare_for_tokenization(text)
+            pipeline = self.pipeline
+            encoder, as_text = pipeline.encoder, kwargs.get("split_special_tokens")
+            if not kwargs.keys().isdisjoint(allowed_special.NAMES):
+                encoder, as_text = allowed_special.encoder_for(pipeline, [text], kwargs)
+            if "_tokenize" in self._overridden:
+                return self._tokenize_between_added_tokens(pipeline, text, as_text)
+            ids = encoder.encode(text, options_of_call(pipeline.options(as_text), kwargs, 1))
+            return [*self.convert_ids_to_tokens(ids)]
 
     def _tokenize_between_added_tokens(self, pipeline: Pipeline, text: str, as_text: bool | None) -> list[str]:
         """Return the added tokens of a text, and what `_tokenize` of a subclass makes of the text between them."""
@@ -127,16 +133,18 @@ class CallMethods(TemplateMethods):
         ids = self.pipeline.base.encode(text, self.pipeline.options(add_prefix_space=False))
         return [self.decoder[token_id] for token_id in ids]
 
-    def convert_tokens_to_ids(self, tokens: Any) -> Any:
-        """Return the id of a printable token, or the ids of several; unknown tokens give the id of `unk_token`."""
-        if isinstance(tokens, str) or not self._overridden.isdisjoint(_HOOKS_OF_A_TOKEN):
-            return super().convert_tokens_to_ids(tokens)
-        tokens = check_strs("tokens", tokens)
-        added, known = self._added_tokens_encoder, self.encoder
-        return [
-            added[token] if token in added else known[token] if token in known else self._convert_token_to_id(token)
-            for token in tokens
-        ]
+    if not TYPE_CHECKING:  # whose types are in _transformers_types
+
+        def convert_tokens_to_ids(self, tokens: Any) -> Any:
+            """Return the id of a printable token, or the ids of several; unknown tokens give the id of `unk_token`."""
+            if isinstance(tokens, str) or not self._overridden.isdisjoint(_HOOKS_OF_A_TOKEN):
+                return super().convert_tokens_to_ids(tokens)
+            tokens = check_strs("tokens", tokens)
+            added, known = self._added_tokens_encoder, self.encoder
+            return [
+                added[token] if token in added else known[token] if token in known else self._convert_token_to_id(token)
+                for token in tokens
+            ]
 
     def _convert_token_to_id(self, token: str) -> int | None:
         token_id = self.encoder.get(token)

@@ -14,6 +14,7 @@ from hf_bpe._utils.paths import check_output
 from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._format import ReadFormat, WrittenFormat
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers._patterns import AnyPattern
@@ -77,7 +78,7 @@ class ConversionMethods(TokenizerState):
         cls,
         source: Any,
         *,
-        format: str | None = None,
+        format: ReadFormat | None = None,
         pattern: AnyPattern = "auto",
         special_tokens: Mapping[str, int] | None = None,
         **kwargs: Any,
@@ -89,7 +90,8 @@ class ConversionMethods(TokenizerState):
                 a `.tiktoken` file, minbpe's `.model`, a GGUF file, the text form, a saved folder), a
                 `tiktoken.Encoding`, a fast tokenizer of transformers, a `tokenizers.Tokenizer`, or a `BPEModel`. Also
                 Mistral's `tekken.json`, and a folder with tiktoken's ranks and `tokenizer_config.json`; code in such
-                a folder is not run.
+                a folder is not run. Where tiktoken is installed, also the name of one of its encodings or of a model
+                of OpenAI, such as "cl100k_base" or "gpt-4o"; a file or folder of that name comes first.
             format: the name of the file's format; None to detect it.
             pattern: the split pattern, for files that do not store it, such as `.tiktoken`.
             special_tokens: content → id, for files that do not store them.
@@ -118,7 +120,7 @@ class ConversionMethods(TokenizerState):
         self,
         path: str | os.PathLike[str],
         *,
-        format: str | None = None,
+        format: WrittenFormat | None = None,
         drop: Iterable[str] = (),
         verify: bool = True,
     ) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.arguments import check_flag, check_ids, check_sequence, check_strs
 from hf_bpe.encoding._decode_stream import DecodeStream
@@ -23,16 +23,18 @@ _OF_ROWS = TO_TEXT | {"_decode", "decode_bytes"}
 class DecodingMethods(TokenizerState):
     """The methods that turn ids or tokens into text."""
 
-    def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> str | list[str]:
-        check_decoding(kwargs)
-        token_ids = as_lists("token_ids", token_ids)
-        if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
-            if not self._overridden.isdisjoint(_OF_ROWS):
-                return [self._decode(row, skip_special_tokens, **kwargs) for row in token_ids]
-            texts = self.decode_to_texts(token_ids, skip_special_tokens=skip_special_tokens)
-            is_cleaned = check_flag("clean_up_tokenization_spaces", kwargs.get("clean_up_tokenization_spaces"))
-            return [clean_up_tokenization(self, text) for text in texts] if is_cleaned else texts
-        return self._decode(token_ids, skip_special_tokens, **kwargs)
+    if not TYPE_CHECKING:  # whose types are in _transformers_types
+
+        def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> str | list[str]:
+            check_decoding(kwargs)
+            token_ids = as_lists("token_ids", token_ids)
+            if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
+                if not self._overridden.isdisjoint(_OF_ROWS):
+                    return [self._decode(row, skip_special_tokens, **kwargs) for row in token_ids]
+                texts = self.decode_to_texts(token_ids, skip_special_tokens=skip_special_tokens)
+                is_cleaned = check_flag("clean_up_tokenization_spaces", kwargs.get("clean_up_tokenization_spaces"))
+                return [clean_up_tokenization(self, text) for text in texts] if is_cleaned else texts
+            return self._decode(token_ids, skip_special_tokens, **kwargs)
 
     def _cleans_up(self, given: Any) -> bool:
         """Say whether decoding has to clean up spaces, or to refuse an option that is no flag."""
@@ -75,24 +77,26 @@ class DecodingMethods(TokenizerState):
             pieces.append(repair_surrogates(token).encode() if data is None else data)
         return b"".join(pieces).decode("utf-8", self.errors)
 
-    def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
-        """Return the printable token of an id, or those of several; `unk_token` for an id without a token."""
-        if "_convert_id_to_token" in self._overridden:
-            return super().convert_ids_to_tokens(ids, skip_special_tokens)
-        added, known = self.pipeline.shown_contents, self.decoder
-        if type(ids) is list and skip_special_tokens is False and {*map(type, ids)} <= {int}:
-            with suppress(KeyError):
-                return [added[token_id] if token_id in added else known[token_id] for token_id in ids]
-        unknown = self.unk_token
-        ids = as_lists("ids", ids)
-        if isinstance(ids, int):
-            return added[ids] if ids in added else known.get(ids, unknown)
-        skipped = self.pipeline.skipped(check_flag("skip_special_tokens", skip_special_tokens))
-        return [
-            added[token_id] if token_id in added else known.get(token_id, unknown)
-            for token_id in check_ids("ids", ids)
-            if not is_skipped(token_id, skipped)
-        ]
+    if not TYPE_CHECKING:  # whose types are in _transformers_types
+
+        def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+            """Return the printable token of an id, or those of several; `unk_token` for an id without a token."""
+            if "_convert_id_to_token" in self._overridden:
+                return super().convert_ids_to_tokens(ids, skip_special_tokens)
+            added, known = self.pipeline.shown_contents, self.decoder
+            if type(ids) is list and skip_special_tokens is False and {*map(type, ids)} <= {int}:
+                with suppress(KeyError):
+                    return [added[token_id] if token_id in added else known[token_id] for token_id in ids]
+            unknown = self.unk_token
+            ids = as_lists("ids", ids)
+            if isinstance(ids, int):
+                return added[ids] if ids in added else known.get(ids, unknown)
+            skipped = self.pipeline.skipped(check_flag("skip_special_tokens", skip_special_tokens))
+            return [
+                added[token_id] if token_id in added else known.get(token_id, unknown)
+                for token_id in check_ids("ids", ids)
+                if not is_skipped(token_id, skipped)
+            ]
 
     def _convert_id_to_token(self, index: int) -> str | None:
         added = self.pipeline.shown_contents

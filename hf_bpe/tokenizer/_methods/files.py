@@ -17,6 +17,7 @@ from hf_bpe.tokenizer._methods.state import TokenizerState
 if TYPE_CHECKING:
     from hf_bpe.counting._sources import Source
     from hf_bpe.token_files._encoding import EncodedFiles
+    from hf_bpe.token_files._formats import FormatName
 
 
 class FileMethods(TokenizerState):
@@ -28,7 +29,7 @@ class FileMethods(TokenizerState):
         paths: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
         output: str | os.PathLike[str],
         *,
-        format: str = "npy",
+        format: FormatName = "npy",
         separator: str | None = None,
         append_separator: bool | None = None,
         begin_token: str | None = None,

@@ -1,0 +1,134 @@
+"""Edits of whole tokenizers: each returns the new tokenizer and the `Remap` of all its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from hf_bpe._utils.arguments import check_ids, checked, optional, short_repr
+from hf_bpe.core._model import check_special_tokens
+from hf_bpe.counting._count import CountingOptions, count
+from hf_bpe.counting._normalized_sources import normalized_input
+from hf_bpe.counting._sources import TextSource
+from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.editing import _edits as edits
+from hf_bpe.editing._remap import Remap
+from hf_bpe.tokenizer._methods.conversion import ConversionMethods
+from hf_bpe.training._train import ContinuingOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+
+class EditingMethods(ConversionMethods):
+    """The functions of `hf_bpe.editing` that need to know what a tokenizer has besides its model."""
+
+    def extend(
+        self,
+        input: TextSource | WordCounts,
+        number: int,
+        special_tokens: Sequence[str] | None = None,
+        **options: Unpack[ContinuingOptions],
+    ) -> tuple[Self, Remap]:
+        """Learn more tokens from text; return the longer tokenizer, and the remap of all ids.
+
+        Old ids stay, and text to which no new merge applies keeps its ids. New ids come after those of added tokens.
+        Text is normalized and split at added tokens first, as this tokenizer encodes it.
+
+        Args:
+            input: text, as `hf_bpe.train` takes it: paths, an iterable of texts, sources. Or counts, unless there is a
+                normalizer.
+            number: number of tokens to add, special tokens included.
+            special_tokens: special tokens to add, which get the first of the new ids.
+            options: options of `hf_bpe.train`, such as `tie_break`, `max_token_bytes` and `num_workers`.
+
+        Raises, warns:
+            See `hf_bpe.train`.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258, pad_token="<pad>")
+        >>> longer, remap = tokenizer.extend(["lowest, the lowest, the lowest of all"] * 5, 3)
+        >>> longer.tokenize("the lowest"), remap.added[260]
+        (['t', 'h', 'e', 'Ġ', 'l', 'owest'], (257, 101, 115, 116))
+        """
+        known = [token.content for token in self._added_tokens_decoder.values()]
+        new = [token for token in check_special_tokens(special_tokens or ()) if token not in known]
+        edited = edits.extend(
+            self.model, input, number, new, reserved=self._added_tokens_decoder, split_at=known, **options
+        )
+        return self.with_model(edited)
+
+    def truncate(self, vocab_size: int) -> tuple[Self, Remap]:
+        """Remove the last merges; return the smaller tokenizer, and the remap of all ids.
+
+        A trained tokenizer becomes that of a smaller training. The ids become 0, 1, 2, … in the old order; tokens that
+        were added to the model come last.
+
+        Args:
+            vocab_size: number of tokens of the model to keep; tokens that were added to the model come on top.
+
+        Raises:
+            ValueError: `vocab_size` is larger than that of the model, or smaller than its number of tokens that no
+                merge makes.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=259, pad_token="<pad>")
+        >>> smaller, remap = tokenizer.truncate(258)
+        >>> len(smaller), remap.removed
+        (258, (258,))
+        """
+        shorter, removed = edits.truncate(self.model, vocab_size)
+        dense, moved = edits.renumber(shorter)
+        return self.with_model(edits.Edited(dense, removed.then(moved)))
+
+    @checked(keep=optional(check_ids))
+    def prune(
+        self,
+        input: TextSource | WordCounts | None = None,
+        *,
+        keep: Iterable[int] | None = None,
+        vocab_size: int | None = None,
+        min_count: int | None = None,
+        **options: Unpack[CountingOptions],
+    ) -> tuple[Self, Remap]:
+        """Remove the least used tokens, or all but some; return the smaller tokenizer, and the remap of all ids.
+
+        Text keeps its tokens as long as all of them survive. Bytes, special tokens, added tokens and the parts of every
+        token that survives always do. The ids become 0, 1, 2, … in the old order; tokens that were added to the model
+        come last.
+
+        Args:
+            input: text that shows which tokens are used, as `hf_bpe.count` takes it; it is normalized and split as this
+                tokenizer does. Or counts, with the pattern of this tokenizer, of text that was normalized.
+            keep: ids of tokens to keep. Without `input` all others are removed.
+            vocab_size: with `input`, the number of tokens of the model to reach; tokens that were added to the model
+                come on top.
+            min_count: with `input`, remove tokens until none is used less often than this; instead of `vocab_size`.
+            options: options of `hf_bpe.count` for text: `num_workers`, `max_memory`, `work_dir`, `show_progress`,
+                `callback`.
+
+        Raises:
+            TypeError: the combination of arguments is invalid.
+            ValueError: `keep` has an id of no token, the size is impossible, or the counts have another pattern.
+            OSError: a source cannot be read.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=260, pad_token="<pad>")
+        >>> smaller, remap = tokenizer.prune(["low low"], vocab_size=259)
+        >>> smaller.tokenize("low low"), len(remap.removed)
+        (['low', 'Ġ', 'low'], 1)
+        """
+        later = self.definition.tokens_added_later
+        if options and (input is None or isinstance(input, WordCounts)):
+            raise TypeError(f"prune: {min(options)} is only for text, which is counted; got input={short_repr(input)}")
+        counts = input if input is None or isinstance(input, WordCounts) else self._counts_of(input, options)
+        if keep is not None:
+            keep = [token_id for token_id in keep if token_id not in later]
+        edited = edits.prune(self.model, keep=keep, counts=counts, vocab_size=vocab_size, min_count=min_count)
+        return self.with_model(edited)
+
+    def _counts_of(self, source: TextSource, options: CountingOptions) -> WordCounts:
+        model = self.model
+        specials = edits.tokens_to_split_at([token.content for token in self._added_tokens_decoder.values()])
+        text = normalized_input(source, specials, model.normalizer, model.pattern)
+        return count(text, pattern=model.pattern, special_tokens=specials, **options)

@@ -1,0 +1,73 @@
+"""Names of tokenizers, tiktoken and SentencePiece: AttributeErrors that say what to write instead."""
+
+import copy
+import pickle
+import re
+
+import pytest
+import tiktoken
+import tokenizers
+
+import hf_bpe
+from hf_bpe import BPETokenizer
+from hf_bpe.tokenizer._other_names import OTHER_NAMES, OTHER_NAMES_OF_PACKAGE
+
+TOKENIZER = BPETokenizer.train(["low"], vocab_size=257, pad_token="<pad>")
+IN_CLASS = ("from_file", "from_str")
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_name_of_another_library_says_what_it_is_here(name):
+    assert not hasattr(TOKENIZER, name)
+    with pytest.raises(AttributeError, match=f"has no attribute {name}|has no attribute '{name}'") as raised:
+        getattr(TOKENIZER, name)
+    assert str(raised.value).endswith(f"; in BPETokenizer it is {OTHER_NAMES[name]}")
+    assert raised.value.name == name
+
+
+def test_advice_names_only_what_exists():
+    for name, advice in OTHER_NAMES.items():
+        calls = advice.replace('"tokenizer.json"', "path")
+        words = {*re.findall(r"\b(?:tokenizer|BPETokenizer)\.(\w+)", calls), *re.findall(r"or (\w+)\(", calls)}
+        words |= {*re.findall(r"^(\w+)(?:$|[(,. ])", calls)}
+        words -= {"tokenizer", "BPETokenizer", "tokenizers", "len", "id"}
+        assert [word for word in words if not hasattr(TOKENIZER, word)] == [], (name, advice)
+
+
+def test_names_are_those_of_the_other_libraries():
+    known = {*dir(tokenizers.Tokenizer), *dir(tokenizers.ByteLevelBPETokenizer), *dir(tiktoken.Encoding)}
+    assert len(known & OTHER_NAMES.keys()) >= 30
+    missing = {name for name in dir(tiktoken.Encoding) if not name.startswith("_")} - OTHER_NAMES.keys()
+    assert {name for name in missing if not hasattr(TOKENIZER, name)} <= {"name"}
+
+
+@pytest.mark.parametrize("name", IN_CLASS)
+def test_class_says_it_for_ways_to_load(name):
+    assert not hasattr(BPETokenizer, name)
+    with pytest.raises(AttributeError, match=r"'BPETokenizer' has no attribute '\w+'; in BPETokenizer it is "):
+        getattr(BPETokenizer, name)
+
+
+def test_transformers_looks_up_attributes_first():
+    assert TOKENIZER.pad_token_id == 256
+    with pytest.raises(AttributeError, match=r"BPETokenizer has no attribute nothing$"):
+        TOKENIZER.nothing  # noqa: B018
+    for other in (copy.copy(TOKENIZER), copy.deepcopy(TOKENIZER), pickle.loads(pickle.dumps(TOKENIZER))):
+        assert other.encode("low") == TOKENIZER.encode("low")
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES_OF_PACKAGE)
+def test_package_says_what_names_are_here(name):
+    assert not hasattr(hf_bpe, name)
+    with pytest.raises(AttributeError, match=re.escape(f"; in hf_bpe it is {OTHER_NAMES_OF_PACKAGE[name]}")):
+        getattr(hf_bpe, name)
+
+
+def test_package_names_only_what_exists():
+    for advice in OTHER_NAMES_OF_PACKAGE.values():
+        for path in re.findall(r"hf_bpe(?:\.\w+)+", advice):
+            if path.endswith("remap_embeddings"):  # needs torch
+                continue
+            found = hf_bpe
+            for part in path.split(".")[1:]:
+                found = getattr(found, part)
