@@ -191,7 +191,7 @@ class PreTrainedTokenizer:
         raise NotImplementedError
 
     @overload
-    def decode(  # type: ignore[overload-overlap]  # of ints that are arrays, too
+    def decode(
         self,
         token_ids: int | Sequence[int],
         skip_special_tokens: bool = False,
@@ -225,7 +225,7 @@ class PreTrainedTokenizer:
         raise NotImplementedError
 
     @overload
-    def convert_tokens_to_ids(self, tokens: str) -> int: ...
+    def convert_tokens_to_ids(self, tokens: str) -> int: ...  # type: ignore[overload-overlap]  # a str is a sequence
     @overload
     def convert_tokens_to_ids(self, tokens: Sequence[str]) -> list[int]: ...
     def convert_tokens_to_ids(self, tokens: Any) -> Any:
