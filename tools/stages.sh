@@ -16,7 +16,7 @@ use_environment() { # name, Python: in which `python`, `pip` and `pytest` are fo
 # shim of a version manager that does not.
 find_pythons() {
   local minor candidate
-  for minor in 10 11 12 13 14; do
+  for minor in 10 11 12 13 14 15; do
     for candidate in "python3.$minor" "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.$minor".*/bin/python "python3"; do
       if [ "$("$candidate" -c 'import ensurepip, sys; print(sys.version_info[1])' 2>/dev/null)" = "$minor" ]; then
         echo "3.$minor $candidate"

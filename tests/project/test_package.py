@@ -1,5 +1,6 @@
 """The package as it is installed."""
 
+import json
 import subprocess
 import sys
 from importlib import metadata, resources
@@ -36,6 +37,19 @@ def test_versions_agree():
 def test_types_and_conversion_are_installed():
     assert resources.files("hf_bpe").joinpath("py.typed").is_file()
     assert resources.files("hf_bpe.conversion").joinpath("_gguf.py").is_file()
+
+
+def test_what_is_compiled_into_the_core_is_listed(native):
+    (path,) = [file for file in metadata.files("hf_bpe") if file.parent.name == "sboms"]
+    bill = json.loads(path.read_text("utf-8"))
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    whole = bill["metadata"]["component"]
+    assert (whole["version"], whole["purl"]) == (hf_bpe.__version__, f"pkg:pypi/hf-bpe@{hf_bpe.__version__}")
+    versions = {part["bom-ref"]: part.get("version") for part in bill["components"]}
+    assert versions.keys() >= {"nanobind", "robin-map", "unicode"}
+    assert int(versions["nanobind"].split(".")[0]) >= 2
+    referred = {name for each in bill["dependencies"] for name in [each["ref"], *each["dependsOn"]]}
+    assert referred <= {*versions, "hf_bpe"}
 
 
 def test_the_page_of_the_playground_is_installed():
