@@ -13,7 +13,7 @@ from functools import lru_cache
 import regex
 
 from hf_bpe.pretokenizers._matching import check_expression
-from hf_bpe.pretokenizers._named_patterns import PATTERNS
+from hf_bpe.pretokenizers._named_patterns import PATTERNS, WITH_SCANNER
 from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.pretokenizers._regex.checks import first_uncertain_character, may_be_empty
 from hf_bpe.pretokenizers._regex.dialects import Dialect, differences, translate
@@ -62,7 +62,7 @@ def read_expression(expression: str, dialect: Dialect, tokens: Iterable[bytes]) 
     except ValueError as error:
         raise ValueError(f"pattern {expression[:80]!r} cannot be used: {error}") from None
     pattern = canonical_pattern([split])
-    if pattern in PATTERNS:
+    if pattern in WITH_SCANNER:  # which match all text
         return pattern
     if tree == _WHOLE_TEXT:
         return None
@@ -85,8 +85,9 @@ def check_means_the_same(pattern: str | None, dialect: Dialect) -> None:
     Traceback (most recent call last):
     ValueError: the pattern '[a-z&&[^x]]|[\\s\\S]' has '&& in a class', which minbpe may read differently
     """
-    if pattern is None or pattern in PATTERNS:
+    if pattern is None or pattern in WITH_SCANNER:
         return
+    pattern = PATTERNS.get(pattern, pattern)
     if found := differences(pattern, dialect):
         raise ValueError(
             f"the pattern {pattern!r} has {found[0].source!r}, which {dialect.library} may read differently"

@@ -15,6 +15,7 @@ import regex
 from tokenizers import AddedToken
 
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS
 from hf_bpe.pretokenizers._patterns import split
 
 
@@ -80,6 +81,7 @@ PRE_TOKENIZERS: dict[str, PreTokenizer] = {
     # Patterns without a name here, which a user may give.
     **_family("", "chameleon", add_bos=True),
     **_family("", "youtu granite-embed-multi-97m", ignore_merges=True),
+    **{each.llama_cpp: PreTokenizer(name) for name, each in NAMED_PATTERNS.items() if each.llama_cpp},
 }
 """The names of known patterns, and names that imply more than a pattern."""
 
@@ -100,6 +102,7 @@ _NAMES = {
     ("qwen3.5", False): "qwen35",
     ("tekken", True): "tekken",
     ("minicpm5", True): "minicpm5",
+    **{(name, False): each.llama_cpp for name, each in NAMED_PATTERNS.items() if each.llama_cpp},
 }
 _USUAL = {
     **{pattern: name for (pattern, ignores), name in _NAMES.items() if not ignores},

@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "command_reference",
+    "named_patterns",
     "page_details",
     "source_links",
 ]

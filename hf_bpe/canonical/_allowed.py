@@ -17,7 +17,8 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._merge_trees import some_unreachable
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.encoding._token_finder import TokenFinder
-from hf_bpe.pretokenizers._patterns import NAMES, safe_cut_in_bytes
+from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
+from hf_bpe.pretokenizers._patterns import safe_cut_in_bytes
 
 _REFUSED = "allowed tokens are not known for this tokenizer: "
 _WINDOW = 32  # ids that are looked at first
@@ -202,8 +203,9 @@ class AllowedTokens:
 
 
 def _check(model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
-    if model.pattern is not None and model.pattern not in NAMES:
-        raise ValueError(f"{_REFUSED}its pattern is {short_repr(model.pattern)}, expected a named one or None")
+    if model.pattern is not None and model.pattern not in WITH_SCANNER:
+        known = ", ".join(sorted(WITH_SCANNER))
+        raise ValueError(f"{_REFUSED}its pattern is {short_repr(model.pattern)}, expected one of {known}, or None")
     if model.normalizer is not None:
         raise ValueError(f"{_REFUSED}it has the normalizer {short_repr(model.normalizer)}, expected none")
     if model.drop_missing_bytes:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding import _safe_cuts as cuts
+from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._native import compile_natively, native_pattern
-from hf_bpe.pretokenizers._patterns import NAMES
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
@@ -99,7 +99,7 @@ def splits_natively(pattern: str | None) -> bool:
     native = native_core()
     if native is None:
         return False
-    return pattern is None or pattern in NAMES or not isinstance(compile_natively(native, pattern), str)
+    return pattern is None or pattern in WITH_SCANNER or not isinstance(compile_natively(native, pattern), str)
 
 
 def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:

@@ -13,7 +13,8 @@ import regex
 
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options, make_splitter
 from hf_bpe.normalizers._apply import get_normalizer
-from hf_bpe.pretokenizers._patterns import NAMES, WHITE_SPACE
+from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
+from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
 _WINDOW = 1 << 10  # characters at the end of the text in which a boundary is searched for
@@ -25,10 +26,10 @@ _RUN = regex.compile(r"[\p{L}\p{M}]++|\s++|[^\p{L}\p{M}\s]++")
 class SettledCuts:
     """Finds cuts of text for an encoder that keep all ids, whatever follows, like `Encoder.find_last_cut`.
 
-    A named pattern decides where a match ends by the run of letters, of white space or of others that it ends in or
-    before, and by at most three more characters. It looks at nothing before a match, and a stage that cuts out runs
-    cuts the rest of a run alike. So a boundary stays if the run that begins there, and three characters after it, are
-    known.
+    A pattern with a scanner decides where a match ends by the run of letters, of white space or of others that it ends
+    in or before, and by at most three more characters. It looks at nothing before a match, and a stage that cuts out
+    runs cuts the rest of a run alike. So a boundary stays if the run that begins there, and three characters after it,
+    are known.
 
     Args:
         encoder: the encoder.
@@ -44,7 +45,7 @@ class SettledCuts:
         self._splitter = make_splitter(tokens)
         self._margin = max([_UNSURE, *(len(token.content) for token in tokens)])
         self._is_possible = (
-            encoder.model.pattern in NAMES
+            encoder.model.pattern in WITH_SCANNER
             and not options.add_prefix_space
             and not encoder.lacks_bytes
             # So that text which stays as it is has the same added tokens before and after normalization.

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import regex
 
-from hf_bpe.pretokenizers._named_patterns import PATTERNS
+from hf_bpe.pretokenizers._named_patterns import PATTERNS, WITH_SCANNER
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.pretokenizers._stages import Span, cut
 
@@ -21,7 +21,7 @@ _TIMED_OUT = ("regex timed out",)  # what `regex` gives its TimeoutError
 _SECONDS = 20.0  # for any text, however short
 # A hundred times the cost of the named patterns: `regex` counts the time of all threads of the process.
 _SECONDS_PER_CHARACTER = 2e-5
-_NAMED = frozenset(PATTERNS.values())
+_NAMED = frozenset(expression for name, expression in PATTERNS.items() if name in WITH_SCANNER)
 
 
 class Matcher:

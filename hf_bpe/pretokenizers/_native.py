@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe.pretokenizers._chain_programs import ChainProgram, StageProgram, compile_chain
-from hf_bpe.pretokenizers._patterns import NAMES, pre_tokenizer
+from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
+from hf_bpe.pretokenizers._patterns import pre_tokenizer
 from hf_bpe.pretokenizers._stages import BEHAVIORS
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def native_pattern(native: ModuleType, pattern: str | None) -> NativePattern:
     Raises:
         ValueError: the core cannot split by it.
     """
-    if pattern is None or pattern in NAMES:
+    if pattern is None or pattern in WITH_SCANNER:
         return pattern
     chain = compile_natively(native, pattern)
     if isinstance(chain, str):

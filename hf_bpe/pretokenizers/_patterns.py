@@ -25,10 +25,10 @@ import regex
 from hf_bpe._utils.limits import MAX_PATTERN_LENGTH
 from hf_bpe.pretokenizers._chains import PreToken, PreTokenizer
 from hf_bpe.pretokenizers._matching import Matcher, check_expression
-from hf_bpe.pretokenizers._named_patterns import PATTERNS, SPELLINGS, name_meant
+from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS, PATTERNS, SPELLINGS, WITH_SCANNER, name_meant
 from hf_bpe.pretokenizers._regex.dialects import FileExpression, check_is_clear, is_clear
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
-from hf_bpe.pretokenizers._stages import ByteLevel, Digits, Metaspace, Split, Stage
+from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace, Split, Stage
 
 AnyPattern = str | PreTokenizer | Metaspace | Sequence[Stage] | Mapping[str, Any] | None
 """What names a way to cut text: see `canonical_pattern`."""
@@ -38,9 +38,9 @@ UNICODE_VERSION = "16.0"
 # The 25 characters of the Unicode property White_Space, which `\s` means here (Python's str.isspace has four more).
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
-# Where text may be cut without changing its pre-tokens. No named pattern looks back, and none has a pre-token with a
-# non-white-space character followed by a space, or a letter or number followed by any white space. Nor has a chain, or
-# its text between matches, because white space is always matched.
+# Where text may be cut without changing its pre-tokens, for a pattern that has a scanner. None of these looks back, and
+# none has a pre-token with a non-white-space character followed by a space, or a letter or number followed by any white
+# space. Nor has a chain, or its text between matches, because white space is always matched.
 _SAFE_CUT = regex.compile(r"(?<=\S)(?= )|(?<=[\p{L}\p{N}])(?=\s)")
 
 # The same as _SAFE_CUT for UTF-8, or any bytes, where ASCII is before the cut, or a space after it.
@@ -181,34 +181,12 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
 
 
 CHAINS: dict[str, PreTokenizer] = {
-    "gpt2-digits": PreTokenizer((Digits(individual_digits=True), ByteLevel(use_regex=True))),
-    "gpt2-numbers": PreTokenizer((Digits(), ByteLevel(use_regex=True))),
-    "minicpm5": PreTokenizer(
-        (
-            Split(r"\p{N}{1,3}"),
-            Split(
-                r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*"""
-                r"""|\s*[\r\n]+|\s+(?!\S)|\s+"""
-            ),
-            ByteLevel(),
-        )
-    ),
-    "deepseek-v3": PreTokenizer(
-        (
-            Split(r"\p{N}{1,3}"),
-            Split("[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"),
-            Split(
-                r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
-                r"""| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
-            ),
-            ByteLevel(),
-        )
-    ),
+    name: PreTokenizer(each.cuts) for name, each in NAMED_PATTERNS.items() if not isinstance(each.cuts, str)
 }
 """The chains with names, from the `tokenizer.json` files of StarCoder and others, MiniCPM5, and DeepSeek V3."""
 
 NAMES = (*PATTERNS, *CHAINS)
-"""The names of patterns, which the native core splits by itself."""
+"""The names of patterns."""
 
 _NAME_OF = {**SPELLINGS, **{expression: name for name, expression in PATTERNS.items()}}
 _NAMES_OF_CHAINS = {chain: name for name, chain in CHAINS.items()}
@@ -329,7 +307,7 @@ def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
     >>> [*find_safe_cuts("Hello world, again", "gpt2")]
     [5, 12]
     """
-    if pattern in NAMES:
+    if pattern in WITH_SCANNER:
         for match in _SAFE_CUT.finditer(hide_newer(text)):
             yield match.start()
     elif pattern is not None:
@@ -342,7 +320,7 @@ def safe_cut_in_bytes(pattern: str | None) -> re.Pattern[bytes]:
 
     The native core cuts at exactly these places, so either engine may read any part of a file.
     """
-    if pattern in NAMES:
+    if pattern in WITH_SCANNER:
         return _SAFE_CUT_IN_BYTES
     return re.compile((_NO_CUT if pattern is None else _safe_cut(pattern)).encode())
 
@@ -352,7 +330,7 @@ _NO_CUT = "(?!)"
 
 @lru_cache(maxsize=64)
 def _safe_cut(pattern: str) -> str:
-    """Return the expression of the places at which a pattern without a name allows cuts: between ASCII characters."""
+    """Return the expression of the places at which a pattern without scanner allows cuts: between ASCII characters."""
     from hf_bpe.pretokenizers._chain_programs import compile_chain  # which named patterns do not need
     from hf_bpe.pretokenizers._regex.program import TooComplexError
 

@@ -12,7 +12,7 @@ from hf_bpe.canonical._allowed import AllowedTokens
 from hf_bpe.canonical._neighbors import StableNeighbors
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.pretokenizers import NAMES
+from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.reference import Encoder
 from support.cases import case
 from support.profiles import by_profile, thorough
@@ -64,9 +64,12 @@ def is_viable(encoder, ids, data):
     return any(tuple(row[: len(ids)]) == ids for row in encoder.encode_batch(texts, Options(), 1))
 
 
+QUICK = ("gpt2", "cl100k", "qwen3.5")
+
+
 @pytest.mark.parametrize(
     "pattern",
-    [None, *(pytest.param(name, marks=() if name in ("gpt2", "cl100k", "qwen3.5") else thorough) for name in NAMES)],
+    [None, *(pytest.param(name, marks=() if name in QUICK else thorough) for name in sorted(WITH_SCANNER))],
 )
 def test_mask_is_that_of_all_texts(pattern):
     for number, letters in enumerate(ALPHABETS[: by_profile(quick=1, thorough=len(ALPHABETS))]):

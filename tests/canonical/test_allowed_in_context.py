@@ -6,7 +6,7 @@ import pytest
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.pretokenizers import NAMES
+from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 
 BYTES = {number: bytes([number]) for number in range(256)}
 
@@ -32,7 +32,7 @@ def test_long_text_without_spaces_is_allowed(pattern):
     assert tokenizer.canonical_ids().heal(tokenizer.encode("你好，世界。" * 12)[:150]).removed < 40
 
 
-@pytest.mark.parametrize("pattern", sorted(name for name in NAMES if name))
+@pytest.mark.parametrize("pattern", sorted(WITH_SCANNER))
 def test_control_and_format_characters_are_allowed(pattern):
     tokenizer = tokenizer_of(pattern)
     for text in ("\0\0a", "\u200b\u200bv", "a\x01\x02\x03 b\u200b", "1\x7f\x7f\x7f1"):

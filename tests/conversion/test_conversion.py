@@ -18,6 +18,7 @@ from transformers import PreTrainedTokenizerFast
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.conversion import FEATURES, FORMATS, Definition, Feature
 from hf_bpe.conversion import _formats as formats
+from hf_bpe.conversion._llama_cpp import PATTERNS as LLAMA_CPP_PATTERNS
 from hf_bpe.formats import Piece, Template
 from hf_bpe.formats._settings import SETTINGS
 from hf_bpe.pretokenizers import PATTERNS, Split, canonical_pattern
@@ -399,7 +400,8 @@ def matrix():
 
     def cell(chosen, feature):
         if feature == "pattern" and chosen.patterns is not None:
-            return ", ".join(sorted(map(str, chosen.patterns)))
+            named = "[with a name in llama.cpp](../reference/pretokenizers.md#named-patterns)"
+            return named if chosen.patterns == LLAMA_CPP_PATTERNS else ", ".join(map(str, chosen.patterns))
         if feature in chosen.carries:
             return "yes"
         if chosen.of_characters is not None and feature in chosen.of_characters:

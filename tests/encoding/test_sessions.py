@@ -14,7 +14,7 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.encoding import _session, _settled_cuts
-from hf_bpe.pretokenizers import NAMES
+from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from support import strategies
 from support.cases import case
 from support.profiles import by_profile
@@ -95,7 +95,7 @@ LONG = (
 )
 
 
-@pytest.mark.parametrize("pattern", sorted(NAMES))
+@pytest.mark.parametrize("pattern", sorted(WITH_SCANNER))
 def test_text_without_safe_cuts_is_cut_elsewhere_without_changing_ids(pattern):
     for normalizer in (None, "NFC"):
         for seed in range(by_profile(quick=2, thorough=15)):
@@ -129,7 +129,7 @@ def test_text_that_a_normalizer_changes_in_places_is_cut_elsewhere(normalizer, m
 
 def check_text_that_changes_in_places(normalizer, random):
     tokens = [AddedToken("\u4f60\u597d", lstrip=True), AddedToken("\u300a", normalized=True)]
-    tokenizer = tokenizer_of(random.choice(sorted(NAMES)), normalizer, tokens[: random.randrange(3)])
+    tokenizer = tokenizer_of(random.choice(sorted(WITH_SCANNER)), normalizer, tokens[: random.randrange(3)])
     few = random.sample("\u4f60\u597d\u3002\uff0c\u300aAb1!-'/\u30ab\u3042", 8)
     rare = ["e\u0301", "\u30ab\u3099", "\u1112\u1161\u11ab", "\u212b", "=\u0338", "\u0301", "\uff76\uff9e", "\ufa0a"]
     parts = ["".join(random.choice(rare if random.random() < 0.03 else few) for _ in range(30)) for _ in range(30)]
@@ -140,7 +140,7 @@ def check_text_that_changes_in_places(normalizer, random):
 
 
 def test_tail_of_chinese_text_stays_short():
-    for pattern in sorted(NAMES):
+    for pattern in sorted(WITH_SCANNER):
         session = tokenizer_of(pattern).session("\u4ed6\u8bf4\uff0c\u597d\u3002" * 20_000)
         assert len(session._state.tail) < 1 << 12, pattern
 

@@ -26,6 +26,7 @@ from hf_bpe.pretokenizers import (
     split,
 )
 from hf_bpe.pretokenizers._matching import find_matches, seconds_for
+from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE, hide_newer
 from hf_bpe.pretokenizers._stages import cut
 from support.profiles import by_profile, thorough
@@ -288,7 +289,7 @@ def test_chains_are_no_single_expression(name):
     [
         (5, TypeError, "pattern: expected a name, a regular expression, a PreTokenizer, .*; got int"),
         (b"gpt2", TypeError, "got bytes"),
-        ("gpt3", ValueError, "pattern 'gpt3' is not known: expected one of gpt2, .*, none, or a regular expression"),
+        ("words", ValueError, "pattern 'words' is not known: expected one of gpt2, .*, none, or a regular expression"),
         ("", ValueError, "pattern '' is not known"),
         ("(", ValueError, r"pattern '\(' cannot be used: column 1: a \( without its \); expected"),
         (r"\p{Nonsense}", ValueError, "cannot be used: column 1: the property 'Nonsense' is not supported"),
@@ -322,7 +323,7 @@ def test_safe_cuts_do_not_change_the_pieces(text, name):
 
 def test_safe_cuts_are_found_in_ordinary_text():
     text = "Hello, wörld!\n12 \u3000x"
-    for name in NAMES:
+    for name in WITH_SCANNER:
         assert [*find_safe_cuts(text, name)] == [6, text.index("\n12") + 3]
     assert [*find_safe_cuts("\u4f60\u3000", "gpt2")] == [1]
     assert [*find_safe_cuts("Hello", "gpt2")] == []

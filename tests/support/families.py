@@ -25,7 +25,7 @@ from hf_bpe.pretokenizers import (
     Split,
     canonical_pattern,
 )
-from hf_bpe.pretokenizers._named_patterns import KIMI_K2_OF_ITS_CODE
+from hf_bpe.pretokenizers._named_patterns import KIMI_K2_OF_ITS_CODE, WITH_SCANNER
 from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, UNKNOWN, WORDS
 from support.strategies import SPACES as WHITE_SPACE
 
@@ -254,7 +254,7 @@ def table() -> str:
             shown = f"`{pattern}`"
         else:
             shown = "`gpt2`, `add_prefix_space`" if len(family.pre_tokenizer) == 1 else chain
-        split_by = "a scanner of its own" if pattern is None or pattern in NAMES else "compiled expressions"
+        split_by = "a scanner of its own" if pattern is None or pattern in WITH_SCANNER else "compiled expressions"
         rows.append((name, shown, split_by, _besides(family)))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 

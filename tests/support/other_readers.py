@@ -17,6 +17,7 @@ from pathlib import Path
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.pretokenizers import NAMES, canonical_pattern
+from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from support.families import BOS, EOS, EXTRA, FAMILIES, load, nasty_strings
 from support.read_with import READERS
@@ -24,11 +25,11 @@ from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, WORDS
 
 ROWS = (
-    *NAMES,
+    *(name for name in NAMES if name in WITH_SCANNER),
     "none",
     *(name for name, each in FAMILIES.items() if canonical_pattern(each.pre_tokenizer) not in NAMES),
 )
-"""The named patterns, no pattern, and the families of other chains."""
+"""The named patterns that have a scanner, no pattern, and the families of other chains."""
 
 _SCRIPT = Path(__file__).parent / "read_with.py"
 _SECONDS = 300
