@@ -98,12 +98,17 @@ def report_files(written: EncodedFiles, rows: str, as_json: bool) -> None:
     offsets = "" if written.offsets is None or not written.files else f", offsets of the documents in {written.offsets}"
     documents = counted(written.num_documents, "document")
     message = f"{counted(written.num_tokens, 'token')} of {documents}{rows} saved in {where}{offsets}"
-    values = {
+    report_done(message, values_of(written), as_json)
+
+
+def values_of(written: EncodedFiles) -> dict[str, Any]:
+    """Return what --json prints about files that were written."""
+    arrays = {} if written.offsets is None else {"ids": str(written.ids), "offsets": str(written.offsets)}
+    return {
+        **arrays,
         "files": [str(path) for path in written.files],
         "manifest": str(written.manifest),
         "tokens": written.num_tokens,
         "documents": written.num_documents,
         "rows": written.num_rows,
     }
-    arrays = {} if written.offsets is None else {"ids": str(written.ids), "offsets": str(written.offsets)}
-    report_done(message, {**arrays, **values}, as_json)

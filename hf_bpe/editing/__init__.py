@@ -1,4 +1,4 @@
-"""Edits of a model: each returns the new model and a `Remap` from old ids to new ids."""
+"""Edits of a model: each returns the new model and a `Remap` from old ids to new ids; and ids of smaller models."""
 
 from hf_bpe._utils.lazy_exports import lazy_exports
 from hf_bpe.editing._edits import (
@@ -10,8 +10,19 @@ from hf_bpe.editing._edits import (
     renumber,
     truncate,
 )
+from hf_bpe.editing._projection import project_ids
 from hf_bpe.editing._remap import Remap
 
-__all__ = ["Edited", "Remap", "add_special_tokens", "extend", "pad_to_multiple_of", "prune", "renumber", "truncate"]
+__all__ = [
+    "Edited",
+    "Remap",
+    "add_special_tokens",
+    "extend",
+    "pad_to_multiple_of",
+    "project_ids",
+    "prune",
+    "renumber",
+    "truncate",
+]
 
 __getattr__, __dir__ = lazy_exports(__name__, {}, ["embeddings"])  # which needs torch

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, count
 from operator import index
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ _PRINTABLE_SIZES = [len(char.encode()) for char in BYTE_TO_CHAR]
 
 AnyText = str | bytes
 Ids = npt.NDArray[np.uint32]
+AnyIds = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
 
 

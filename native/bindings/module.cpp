@@ -393,5 +393,6 @@ Returns:
   bind_files(module);
   bind_row_results(module);
   bind_runs(module);
+  bind_projection(module);
   bind_stochastok(module);
 }

@@ -17,6 +17,7 @@ COMMANDS = {
     "merge-counts": "COUNTS -o OUT",
     "encode": "FOLDER TEXT -o OUT.npy",
     "merge-manifests": "PARTS",
+    "project": "FOLDER TOKENS -o OUT.npy --size 270",
     "decode": "FOLDER IDS",
     "show": "FOLDER TEXT",
     "tree": "FOLDER low",
@@ -42,9 +43,11 @@ def files(folder, text, tmp_path_factory):
     WordCounts({"low": 2}).save(path / "x.counts")
     (path / "ids").write_text("97 98", encoding="utf-8")
     run("encode", folder, text, "-o", path / "parts" / "x.npy", "--shard", "0/1")
+    run("encode", folder, text, "-o", path / "tokens.npy")
     parts = path / "parts"
     return {
         "PARTS": parts,
+        "TOKENS": path / "tokens",
         "TEXT": text,
         "FOLDER": folder,
         "OTHER": path / "other",

@@ -1,18 +1,19 @@
-"""Files of text to files of ids."""
+"""Files of text to files of ids, and these to files of ids of smaller vocabularies."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
-from hf_bpe._utils.arguments import checked
+from hf_bpe._utils.arguments import check_flag, check_path, checked
+from hf_bpe._utils.paths import check_output
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.token_files._shares import Share
 from hf_bpe.tokenizer import _bulk as bulk
-from hf_bpe.tokenizer._bulk import threads_of
-from hf_bpe.tokenizer._methods.state import TokenizerState
+from hf_bpe.tokenizer._bulk import check_sizes, threads_of
+from hf_bpe.tokenizer._methods.conversion import ConversionMethods
 
 if TYPE_CHECKING:
     from hf_bpe.counting._sources import Source
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from hf_bpe.token_files._formats import FormatName
 
 
-class FileMethods(TokenizerState):
-    """The method that encodes files."""
+class FileMethods(ConversionMethods):
+    """The methods that write files of ids."""
 
     @checked(**bulk.ARGUMENTS)
     def encode_files(
@@ -133,3 +134,78 @@ class FileMethods(TokenizerState):
             share=None if shard is None else Share(*shard),
         )
         return encode_sources(job, workers, None if work_dir is None else Path(work_dir), show_progress, overwrite)
+
+    @overload
+    def project_files(
+        self,
+        tokens: str | os.PathLike[str],
+        output: str | os.PathLike[str],
+        size: int,
+        *,
+        renumber: bool = ...,
+        overwrite: bool = ...,
+    ) -> EncodedFiles: ...
+
+    @overload
+    def project_files(
+        self,
+        tokens: str | os.PathLike[str],
+        output: str | os.PathLike[str],
+        size: Sequence[int],
+        *,
+        renumber: bool = ...,
+        overwrite: bool = ...,
+    ) -> list[EncodedFiles]: ...
+
+    @checked(tokens=check_path, output=check_output, size=check_sizes, renumber=check_flag, overwrite=check_flag)
+    def project_files(
+        self,
+        tokens: str | os.PathLike[str],
+        output: str | os.PathLike[str],
+        size: int | Sequence[int],
+        *,
+        renumber: bool = False,
+        overwrite: bool = False,
+    ) -> EncodedFiles | list[EncodedFiles]:
+        """Write the token files of a smaller vocabulary from those of this tokenizer, without the text.
+
+        The files are those that `encode_files` writes with `with_model(truncate(model, size))`, byte for byte. No text
+        is read or encoded, so it takes seconds where that takes minutes; see `hf_bpe.editing.project_ids`.
+
+        Args:
+            tokens: the `output` that `encode_files` was given, of any format, or the manifest that it wrote.
+            output: the path of the new files, as in `encode_files`; of several sizes, a folder, in which each has one.
+            size: the number of tokens of the smaller model; several numbers for several vocabularies from one pass.
+            renumber: close the gaps in the ids, as `hf_bpe.editing.renumber` does.
+            overwrite: replace the shards of an earlier run, as in `encode_files`.
+
+        Raises:
+            OSError: a file cannot be read or written, or there are shards of another run.
+            ValueError: the files are of another tokenizer, packed, randomized or damaged; a size is impossible; or the
+                ids do not tell those of a smaller vocabulary.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> from hf_bpe.editing import truncate
+        >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=261, special_tokens=["<|endoftext|>"])
+        >>> _ = Path("low.txt").write_text("low lower")
+        >>> encoded = tokenizer.encode_files("low.txt", "large", format="megatron")
+        >>> projected = tokenizer.project_files("large", "small", 258)
+        >>> smaller, _ = tokenizer.with_model(truncate(tokenizer.model, 258))
+        >>> expected = smaller.encode_files("low.txt", "expected", format="megatron")
+        >>> [each.num_tokens for each in (encoded, projected, expected)]
+        [4, 8, 8]
+        >>> [path.read_bytes() for path in projected.files] == [path.read_bytes() for path in expected.files]
+        True
+        """
+        from hf_bpe.tokenizer._projecting import project_files  # these are many modules
+
+        written = project_files(
+            self.definition,
+            self.pipeline,
+            Path(tokens),
+            Path(output),
+            size,
+            is_renumbered=renumber,
+            overwrite=overwrite,
+        )
+        return written[0] if isinstance(size, int) else written

@@ -1,0 +1,244 @@
+"""Token files of smaller vocabularies from those of a larger one; see `BPETokenizer.project_files`."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hf_bpe._utils.files import scratch_folder, write_atomically
+from hf_bpe._utils.input_files import read_json
+from hf_bpe._utils.shapes import Optional, check_shape
+from hf_bpe._version import __version__
+from hf_bpe.encoding._projection import ProjectionTable
+from hf_bpe.token_files._encoding import EncodedFiles, check_free
+from hf_bpe.token_files._formats import FORMATS, MANIFEST, SHARD_FILES, Target
+from hf_bpe.token_files._reading import READERS
+from hf_bpe.token_files._replacing import files_to_replace, finish_replacement, replace_files
+from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._shards import ShardRecord, ShardWriter
+from hf_bpe.token_files._shares import Share
+
+_MANIFEST: dict[Any, Any] = {
+    "format": str,
+    "tokenizer": str,
+    "separator": object,
+    "begin_token": Optional(int),
+    "split_special_tokens": bool,
+    "pack": Optional(int),
+    "dtype": str,
+    "shard_tokens": Optional(int),
+    "tokens": int,
+    "documents": int,
+    "rows": int,
+    "shards": [{"files": SHARD_FILES, "tokens": int, "rows": int}],
+    ...: object,
+}
+_QUEUED = 2  # chunks
+_PATIENCE = 0.1  # seconds between looks at a writer that takes nothing
+
+
+class TokenFiles(NamedTuple):
+    """Token files that were written before.
+
+    Attributes:
+        path: the manifest.
+        content: what it says.
+    """
+
+    path: Path
+    content: dict[str, Any]
+
+    @classmethod
+    def find(cls, tokens: Path) -> TokenFiles:
+        """Return the files of a manifest, or those that were written for an output.
+
+        Raises:
+            OSError: there is no manifest.
+            ValueError: it is damaged.
+        """
+        path = tokens
+        if tokens.is_dir():
+            path = tokens / MANIFEST
+        elif not tokens.name.endswith(MANIFEST):
+            suffixes = [format.suffixes[0] for format in FORMATS.values() if tokens.name.endswith(format.suffixes[0])]
+            path = tokens.with_name(f"{tokens.name.removesuffix(next(iter(suffixes), ''))}.{MANIFEST}")
+        try:
+            content = check_shape(read_json(path), _MANIFEST)
+            if content["format"] not in FORMATS:
+                raise ValueError(f"format: got {content['format']!r}")
+        except ValueError as error:
+            raise ValueError(f"{path} is not a manifest of token files, or is damaged: {error}") from None
+        return cls(path, content)
+
+    def output_in(self, folder: Path) -> Path:
+        """Return the output of files of the same name in a folder."""
+        name = self.path.name.removesuffix(MANIFEST).removesuffix(".")
+        return folder / (name + ".npy" if self.content["format"] == "npy" else name)
+
+    def check(self) -> None:
+        """Raise a ValueError if the files were packed or encoded at random, or are not as the manifest says."""
+        content = self.content
+        for name, why in (
+            ("pack", "where a sequence ends depends on the number of tokens"),
+            ("dropout", "they are random"),
+            ("stochastok", "they are random"),
+        ):
+            if content.get(name):
+                raise ValueError(f"{self.path}: expected ids without {name}, because {why}; encode the text again")
+        if content["shard_tokens"] is not None and not FORMATS[content["format"]].keeps_rows:
+            raise ValueError(
+                f"{self.path}: format {content['format']!r} does not say where rows end, so its shards cannot be cut "
+                "again; encode the text again"
+            )
+        for name, size in (item for shard in content["shards"] for item in shard["files"].items()):
+            path = self.path.parent / name
+            found = path.stat().st_size
+            if found != size:
+                raise ValueError(f"{path} has {found} bytes, expected {size} by {self.path.name}; encode it again")
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the rows of all shards."""
+        read, copied = READERS[self.content["format"]], self.content.get("copy_columns", ())
+        for shard in self.content["shards"]:
+            yield from read([self.path.parent / name for name in shard["files"]], self.content["dtype"], copied)
+
+
+class Projected(NamedTuple):
+    """Token files of a smaller vocabulary.
+
+    Attributes:
+        target: the format and the names of files.
+        table: the ids of the smaller vocabulary for each id.
+        highest_id: the highest id of the smaller tokenizer.
+        settings: what the manifest says about the smaller tokenizer.
+    """
+
+    target: Target
+    table: ProjectionTable
+    highest_id: int
+    settings: Mapping[str, Any]
+
+
+def make_target(files: TokenFiles, output: Path) -> Target:
+    """Return the files to write in the format of other files."""
+    shard = files.content.get("shard")
+    return Target(files.content["format"], output, None if shard is None else Share(*shard))
+
+
+def project_all(files: TokenFiles, wanted: Sequence[Projected], overwrite: bool) -> list[EncodedFiles]:
+    """Write token files of several smaller vocabularies from one pass over those of the larger one."""
+    files.check()
+    own = {(files.path.parent / name).resolve() for shard in files.content["shards"] for name in shard["files"]}
+    shard_tokens = files.content["shard_tokens"]
+    with ExitStack() as stack:
+        writers: list[Callable[[Iterator[Chunk]], EncodedFiles]] = []
+        for each in wanted:
+            target = each.target
+            written = {
+                *target.about_all,
+                *(target.folder / name for name in target.names(None)),
+                *target.shards_there(),
+            }
+            if {path.resolve() for path in written} & {*own, files.path.resolve()}:
+                raise ValueError(f"output: {target.manifest} or its files are those to read; choose another output")
+            target.folder.mkdir(parents=True, exist_ok=True)
+            finish_replacement(target)
+            check_free(target, shard_tokens, 0, overwrite)
+            staging = stack.enter_context(scratch_folder(target.folder))
+            writers.append(partial(_write, files, each, staging, overwrite))
+        return _broadcast(files.chunks(), writers)
+
+
+def _write(
+    files: TokenFiles, wanted: Projected, staging: Path, overwrite: bool, chunks: Iterator[Chunk]
+) -> EncodedFiles:
+    """Write the files of one smaller vocabulary."""
+    target, content = wanted.target, files.content
+    dtype, shard_tokens = target.format.dtype(wanted.highest_id), content["shard_tokens"]
+    make = partial(target.format.make, dtype=dtype)
+    if copied := content.get("copy_columns"):
+        make = partial(make, copied=copied)
+    records: list[ShardRecord] = []
+    writer = ShardWriter(target, staging, make, shard_tokens, records, lambda _: None, bool(content["shards"]))
+    narrow = "<u2" if wanted.table.highest_id < 1 << 16 else "<u4"
+    writer.write(chunk._replace(**_projected(wanted.table, chunk, narrow)) for chunk in chunks)
+    if (index := target.index([record.details for record in records])) is not None:
+        write_atomically(staging / index[0], index[1])
+    tokens = sum(record.tokens for record in records)
+    shards = [{"files": record.files, "tokens": record.tokens, "rows": record.rows} for record in records]
+    if not target.format.keeps_rows:
+        shards = [{**shard, "rows": content["rows"]} for shard in shards]
+    made = {"made_by": f"hf_bpe {__version__}", "dtype": dtype.name, "tokens": tokens, "shards": shards}
+    manifest = {**content, **wanted.settings, **made}
+    write_atomically(staging / target.manifest.name, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    new = [name for record in records for name in reversed(record.files)]
+    about = [path.name for path in reversed(target.about_all)]
+    old = files_to_replace(target, shard_tokens is not None, overwrite)
+    replace_files(target, staging, old, [*new, *about])
+    paths = [target.folder / name for record in records for name in record.files]
+    names = [target.folder / name for name in target.names(None if shard_tokens is None else 0)]
+    offsets = names[1] if content["format"] == "npy" else None
+    return EncodedFiles(names[0], offsets, tokens, content["documents"], target.manifest, paths, content["rows"])
+
+
+def _projected(table: ProjectionTable, chunk: Chunk, dtype: str) -> dict[str, Any]:
+    ids, ends = table.apply(chunk.ids, chunk.ends, dtype)
+    return {"ids": ids, "ends": ends}
+
+
+def _broadcast(
+    chunks: Iterator[Chunk], writers: Sequence[Callable[[Iterator[Chunk]], EncodedFiles]]
+) -> list[EncodedFiles]:
+    """Call writers, each in a thread of its own, with the same chunks; raise the first of their errors.
+
+    If reading fails, so does every writer; a writer that fails ends the others that are not done.
+    """
+    queues: list[queue.Queue[Chunk | BaseException | None]] = [queue.Queue(_QUEUED) for _ in writers]
+    results: list[EncodedFiles | BaseException | None] = [None] * len(writers)
+
+    def run(number: int) -> None:
+        try:
+            results[number] = writers[number](_queued(queues[number]))
+        except BaseException as error:
+            results[number] = error
+
+    def give(number: int, item: Chunk | BaseException | None) -> None:
+        while results[number] is None:  # the writer has not failed
+            with suppress(queue.Full):
+                return queues[number].put(item, timeout=_PATIENCE)
+
+    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(len(writers))]
+    for thread in threads:
+        thread.start()
+    end: BaseException | None = None
+    try:
+        for chunk in chunks:
+            if any(isinstance(result, BaseException) for result in results):
+                end = RuntimeError("another size failed")
+                break
+            for number in range(len(writers)):
+                give(number, chunk)
+    except BaseException as error:
+        end = error
+    for number in range(len(writers)):
+        give(number, end)
+    for thread in threads:
+        thread.join()
+    errors = [result for result in results if isinstance(result, BaseException) and result is not end]
+    if errors or end is not None:
+        raise next(iter(errors), end or AssertionError)
+    return [result for result in results if isinstance(result, EncodedFiles)]
+
+
+def _queued(chunks: queue.Queue[Chunk | BaseException | None]) -> Iterator[Chunk]:
+    """Yield what comes from a queue until its end, which may be an error."""
+    while isinstance(item := chunks.get(), Chunk):
+        yield item
+    if isinstance(item, BaseException):
+        raise item
