@@ -29,6 +29,16 @@ def get_requires_for_build_editable(config_settings: Settings | None = None) -> 
     return requirements(build.get_requires_for_build_editable, config_settings or {})
 
 
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: Settings | None = None) -> str:
+    """Write the metadata of a wheel into a folder, and return the name of the folder in it."""
+    return metadata(build.prepare_metadata_for_build_wheel, metadata_directory, config_settings or {})
+
+
+def prepare_metadata_for_build_editable(metadata_directory: str, config_settings: Settings | None = None) -> str:
+    """Write the metadata of an editable wheel into a folder, and return the name of the folder in it."""
+    return metadata(build.prepare_metadata_for_build_editable, metadata_directory, config_settings or {})
+
+
 def build_wheel(
     wheel_directory: str, config_settings: Settings | None = None, metadata_directory: str | None = None
 ) -> str:
@@ -52,6 +62,14 @@ def requirements(hook: Callable[[Settings], list[str]], settings: Settings) -> l
         report(str(error))
         return hook({**settings, **WITHOUT_CORE})
     return found
+
+
+def metadata(hook: Callable[[str, Settings], str], folder: str, settings: Settings) -> str:
+    """Write the metadata, for which scikit-build-core wants CMake to be there if the core is to be built."""
+    try:
+        return hook(folder, settings)
+    except ScikitBuildError:
+        return hook(folder, {**settings, **WITHOUT_CORE})
 
 
 def built(

@@ -52,9 +52,9 @@ def call_hook(tmp_path):
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
 
-    def call(name, *metadata_directory):
+    def call(name, *metadata_directory, **environment):
         arguments = [str(tmp_path), {"build-dir": str(tmp_path / "build")}, *map(str, metadata_directory)]
-        return tmp_path / call_backend(BUILD["build-backend"], name, arguments, BROKEN)[-1]
+        return tmp_path / call_backend(BUILD["build-backend"], name, arguments, {**BROKEN, **environment})[-1]
 
     return call
 
@@ -104,9 +104,11 @@ def test_metadata_is_made_without_compiling(call_hook, tmp_path, kind):
     assert not (tmp_path / "build").exists()
 
 
-def test_a_wheel_without_the_core_is_made_where_nothing_can_be_compiled(call_hook, tmp_path):
-    prepared = call_hook("prepare_metadata_for_build_wheel")
-    wheel = call_hook("build_wheel", prepared)
+@pytest.mark.parametrize("has_cmake", [True, False])
+def test_a_wheel_without_the_core_is_made_where_nothing_can_be_compiled(call_hook, tmp_path, has_cmake):
+    environment = {} if has_cmake else {"PATH": str(tmp_path)}
+    prepared = call_hook("prepare_metadata_for_build_wheel", **environment)
+    wheel = call_hook("build_wheel", prepared, **environment)
     assert wheel.name == f"hf_bpe-{hf_bpe.__version__}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as archive:
         assert archive.read(f"{prepared.name}/METADATA") == (prepared / "METADATA").read_bytes()
