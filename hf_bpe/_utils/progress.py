@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from tqdm import tqdm
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 Stage = Literal["counting", "merging"]
 
@@ -41,6 +44,22 @@ _LATEST = 0.9
 Listener = Callable[[Event], object]
 
 
+def make_bar(**options: Any) -> tqdm[Any]:
+    """Return a bar of tqdm: a widget in a notebook that has ipywidgets, else text on standard error.
+
+    >>> bar = make_bar(total=2, disable=True)
+    >>> bar.update(1), bar.close()
+    (None, None)
+    """
+    if "ipykernel" in sys.modules and not options.get("disable"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of ipywidgets that are not installed
+            from tqdm.auto import tqdm as bar  # which imports asyncio
+    else:
+        from tqdm import tqdm as bar
+    return bar(**options)
+
+
 class Progress:
     """Show a stage as a bar with its rate and remaining time, and notify a listener.
 
@@ -62,7 +81,7 @@ class Progress:
             shown: dict[str, Any] = {"unit": "B", "unit_scale": True}
         else:
             shown = {"unit": "merge", "smoothing": _LATEST, "bar_format": _WITHOUT_TIME_LEFT}
-        self._bar: tqdm[Any] = tqdm(total=total, initial=done, desc=stage.capitalize(), disable=not show, **shown)
+        self._bar = make_bar(total=total, initial=done, desc=stage.capitalize(), disable=not show, **shown)
 
     def show(self, done: int, merge: tuple[bytes, bytes] | None = None, count: int | None = None) -> None:
         """Report the amount of work done in all."""

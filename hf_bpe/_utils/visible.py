@@ -24,6 +24,7 @@ _JOINS = regex.compile(r"\p{M}")
 # separators; also bytes of file names that are not text.
 _UNPRINTABLE = regex.compile(r"[[\p{Cc}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}]--[\n\t]]", regex.VERSION1)
 
+# JupyterLab aligns the cells of all tables on the right, with a selector that outweighs one of a class.
 STYLE = """
 .hf-bpe { font-family: ui-monospace, "DejaVu Sans Mono", monospace; line-height: 1.75; overflow-wrap: anywhere;
   --faint: #0009; --faint: light-dark(#0009, #fffd) }
@@ -42,10 +43,11 @@ STYLE = """
 .hf-bpe p { margin: 0 0 .8em; font: .85em/1.5 system-ui, sans-serif; opacity: .8 }
 .hf-bpe .legend span { display: inline-block; margin-right: 1.3em }
 .hf-bpe .legend i { font-family: ui-monospace, "DejaVu Sans Mono", monospace; color: inherit; margin-right: .3em }
-.hf-bpe table { font: .9em system-ui, sans-serif; line-height: 1.75; border-collapse: collapse }
+.hf-bpe table { font: .9em system-ui, sans-serif; border-collapse: collapse }
 .hf-bpe caption { text-align: left; font-weight: bold; padding-bottom: .3em }
 .hf-bpe th { white-space: nowrap; font-weight: normal; opacity: .75 }
-.hf-bpe :is(th, td) { text-align: left; vertical-align: top; padding: .1em 1em .1em 0; background: none }
+.hf-bpe :is(th, td) { text-align: left !important; vertical-align: top; line-height: 1.75; padding: .1em 1em .1em 0;
+  background: none }
 .hf-bpe td bdi { font-family: ui-monospace, "DejaVu Sans Mono", monospace; white-space: nowrap }
 .hf-bpe .tree { overflow-x: auto; padding-bottom: .4em; animation: hf-bpe-more linear;
   animation-timeline: scroll(self inline) }

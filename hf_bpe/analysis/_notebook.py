@@ -23,7 +23,7 @@ def html_of_model(model: BPEModel) -> str:
     >>> "merges" in html_of_model(BPEModel({97: b"a", 98: b"b", 99: b"ab"}, [(b"a", b"b")]))
     True
     """
-    return _table("BPEModel", _rows_of_model(model) | _signature_row(model))
+    return _table("BPEModel", _rows_of_model(model))
 
 
 def html_of_tokenizer(tokenizer: BPETokenizer) -> str:
@@ -36,8 +36,8 @@ def html_of_tokenizer(tokenizer: BPETokenizer) -> str:
     named = {name: _html_of_bytes(str(token).encode(), 0) for name, token in tokenizer.special_tokens_map.items()}
     later = tokenizer.definition.tokens_added_later
     added = {token_id: token.content.encode() for token_id, token in later.items()}
-    model, later_row = tokenizer.model, {"added later": _some_tokens(added, added)}
-    return _table("BPETokenizer", {**named, **_rows_of_model(model), **later_row, **_signature_row(model)})
+    later_row = {"added later": _some_tokens(added, added)}
+    return _table("BPETokenizer", {**named, **_rows_of_model(tokenizer.model), **later_row})
 
 
 def _rows_of_model(model: BPEModel) -> dict[str, str | None]:
@@ -50,17 +50,13 @@ def _rows_of_model(model: BPEModel) -> dict[str, str | None]:
         "pattern": f"<code>{escape(model.pattern or 'none')}</code>",
         "normalizer": model.normalizer,
         "ignore_merges": "yes" if model.ignore_merges else None,
+        "fingerprint": f"<code>{model.fingerprint[:12]}</code>",  # as in its repr
         "special tokens": _some_tokens(model.special_ids().values(), model.vocab),
         "merges": f"{len(model.merges):,}",
         "first merges": _merges(model.merges[:_SHOWN]),
         "last merges": _merges(model.merges[_SHOWN:][-_SHOWN:]),
         "longest tokens": _some_tokens(longest, model.vocab),
     }
-
-
-def _signature_row(model: BPEModel) -> dict[str, str | None]:
-    """Return the row with the signature, which is long and comes last."""
-    return {"signature": f"<code>{escape(model.signature)}</code>"}
 
 
 def _range(model: BPEModel) -> str:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import check_flag, check_ids
 from hf_bpe._utils.cached_property import cached_property
+from hf_bpe._utils.visible import counted
 from hf_bpe.canonical._allowed import AllowedTokens
 from hf_bpe.core._characters import require_bytes
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
@@ -65,6 +66,9 @@ class CanonicalIds:
 
     def __reduce__(self) -> tuple[object, ...]:
         return CanonicalIds, (self._encoder, self._added_tokens, self._options)
+
+    def __repr__(self) -> str:
+        return f"<CanonicalIds of {self._encoder.model} with {counted(len(self._added_tokens), 'added token')}>"
 
     def is_canonical(self, ids: Sequence[int]) -> bool:
         """Say whether ids are those of their text."""

@@ -15,7 +15,7 @@ class DecodesBytes(Protocol):
 
 
 class DecodeStream:
-    """Decode ids incrementally; text is returned as soon as its characters are complete.
+    r"""Decode ids incrementally; text is returned as soon as its characters are complete.
 
     A token may end inside a character. The concatenation of all results of `step` and `finish` equals `decode` of all
     ids.
@@ -29,12 +29,21 @@ class DecodeStream:
     >>> stream = BPETokenizer.train([], vocab_size=256).decode_stream()
     >>> [stream.step(token_id) for token_id in [104, 195, 169, 195]], stream.finish()
     (['h', '', 'é', ''], '�')
+    >>> stream.step(195), stream
+    ('', <DecodeStream that holds b'\xc3'>)
     """
 
     def __init__(self, decode_bytes: DecodesBytes, errors: str = "replace", skip_special_tokens: bool = False) -> None:
         self._decode_bytes = decode_bytes
         self._skip_special_tokens = skip_special_tokens
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} that holds {self._held() or 'nothing'}>"
+
+    def _held(self) -> bytes:
+        """Return the bytes of a character that is not complete."""
+        return self._decoder.getstate()[0]
 
     def step(self, token_ids: int | Sequence[int]) -> str:
         """Return the text that the next id, or the next few ids, complete; "" if none."""

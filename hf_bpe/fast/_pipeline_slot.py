@@ -181,6 +181,11 @@ class PipelineSlot:
         snapshot.backend, snapshot.components = backend, components
         return snapshot.pipeline
 
+    @property
+    def has_pipeline(self) -> bool | None:
+        """Whether the backend had a pipeline when it was last looked at; None if it was not yet."""
+        return None if self._snapshot is None else self._snapshot.pipeline is not None
+
     def require(self, attributes: dict[str, Any]) -> None:
         """Make the pipeline of the backend.
 

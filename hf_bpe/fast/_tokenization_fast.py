@@ -84,6 +84,12 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
         """Whether hf_bpe encodes for this tokenizer, and not its backend."""
         return self._pipeline is not None
 
+    def __repr__(self) -> str:
+        slot: PipelineSlot | None = vars(self).get("_pipeline_slot")
+        known = None if slot is None else slot.has_pipeline  # not made for this
+        name, bracket, rest = super().__repr__().partition("(")
+        return f"{name}{bracket}accelerated={'when it is used' if known is None else known!r}, {rest}"
+
     _overridden: frozenset[str]  # of DirectMethods
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:

@@ -147,6 +147,9 @@ class CharacterDecodeStream(DecodeStream):
     def _reset(self) -> None:
         self._run, self._is_first, self._left = b"", True, self._text_decoder.most_stripped
 
+    def _held(self) -> bytes:
+        return self._run
+
     def step(self, token_ids: int | Sequence[int]) -> str:
         """Return the text that the next id, or the next few ids, complete; "" if none."""
         texts = []

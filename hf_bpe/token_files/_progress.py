@@ -5,10 +5,12 @@ from __future__ import annotations
 import mmap
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tqdm import tqdm
+
+from hf_bpe._utils.progress import make_bar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,9 +32,7 @@ class EncodingProgress:
         memory = mmap.mmap(-1, 16 * max(units, 1))
         self._counters = np.frombuffer(memory, np.int64).reshape(-1, 2)
         self._done = done
-        self._bar: tqdm[Any] = tqdm(
-            total=total, initial=done, desc="Encoding", unit="B", unit_scale=True, disable=not show
-        )
+        self._bar = make_bar(total=total, initial=done, desc="Encoding", unit="B", unit_scale=True, disable=not show)
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._refresh, daemon=True) if show else None
 

@@ -19,9 +19,12 @@ from hf_bpe._version import __version__
 from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.contents_of_comparison import tables_of_comparison
 from hf_bpe.analysis._report.series import DARK, LIGHT, SHAPES, lane_offset, lanes, series_shape
+from hf_bpe.analysis._report.summary import summary_of_report
 from hf_bpe.analysis._report.tables import Lines, Table, as_html, as_text, shortened
 from support.colors import SEEN_BY, contrast, difference
 from support.profiles import by_profile
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 TEXTS = {"english": ["low lower lowest, newest 42! "] * 9, "other": ["你好 привет\nlow"] * 9}
 NASTY = ["<script>alert(1)</script>", 'a"b', "$x_{$", "x&amp;y", "\u202eevil", "你好", "\x00\x1b[31m", "n" * 200, " "]
@@ -280,6 +283,16 @@ class TestBest:
         assert ("vocabulary", "262", "280") in vocabularies.rows
 
 
+class TestSuperwords:
+    def test_rows_are_there_for_tokens_of_several_words_only(self):
+        text = ["of the low  \n \t\n  x" * 9]
+        indented = BPEModel({**BYTES, 256: b"  \n ", 257: b"\t \t", 258: "\xa0 \xa0".encode()}, [])
+        assert "superword" not in report(indented, text).to_html() + str(report(indented, text))
+        several = BPEModel({**BYTES, 256: b"of", 257: b"of the"}, [])
+        assert "superword" in report(several, text).to_html()
+        assert "superword" in str(report(several, text))
+
+
 class TestVerdict:
     def test_scripts_without_tokens_and_costly_ones_are_named(self):
         texts = ["low lower " * 50, "\u05e9\u05dc\u05d5\u05dd" * 60, "\u0561" * 200, "\u4f60\u597d" * 100]
@@ -289,6 +302,16 @@ class TestVerdict:
         assert "Han takes more than one token per character." in printed
         assert re.search(r"(Hebrew|Armenian|Han) takes \d+\.\d times as many tokens per character as Latin\.", printed)
         assert "not in this vocabulary" not in str(report(model, ["low", "\u05e9"]))  # too little to say so
+
+    def test_scripts_of_a_small_share_are_no_headline(self):
+        model = train(["low lower " * 50], num_merges=5)
+        greek, hebrew = "\u03b1\u03b2\u03b3" * 60, "\u05e9\u05dc" * 90
+        much = ["low lower " * 4000]
+        assert "Greek" not in "".join(summary_of_report(report(model, [*much, greek])))
+        assert "Greek" in "".join(summary_of_report(report(model, ["low lower " * 400, greek])))
+        # Together they matter.
+        said = summary_of_report(report(model, ["low lower " * 3000, greek, hebrew]))
+        assert any("Greek and Hebrew" in each or "Hebrew and Greek" in each for each in said)
 
     def test_half_the_vocabulary_is_compared_if_it_still_has_every_byte(self, models):
         model = BPEModel({0: b"a", 1: b"aa", 2: b"aaaa"}, [(b"a", b"a"), (b"aa", b"aa")])

@@ -215,3 +215,8 @@ def test_pickled_and_unknown_ids():
     assert canonical.recanonicalize([108, 111]) == [256]
     with pytest.raises(ValueError, match="999"):
         canonical.is_canonical([999])
+
+
+def test_repr_names_the_model_and_the_added_tokens():
+    tokenizer = BPETokenizer.train(["low"], vocab_size=258, special_tokens=["<|x|>"])
+    assert repr(tokenizer.canonical_ids()) == f"<CanonicalIds of {tokenizer.model} with 1 added token>"

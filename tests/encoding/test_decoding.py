@@ -144,3 +144,12 @@ def test_tokens_that_become_special_are_skipped_from_then_on(tokenizer):
     assert made.decode(ids, skip_special_tokens=True) == "low<more>low"
     made.add_special_tokens({"extra_special_tokens": ["<new>"]})
     assert made.decode(made.encode("a<new>b"), skip_special_tokens=True) == "ab"
+
+
+def test_streams_say_what_they_hold():
+    stream = BPETokenizer.train([], vocab_size=256).decode_stream()
+    assert repr(stream) == "<DecodeStream that holds nothing>"
+    stream.step([104, 195])
+    assert repr(stream) == r"<DecodeStream that holds b'\xc3'>"
+    stream.finish()
+    assert repr(stream) == "<DecodeStream that holds nothing>"

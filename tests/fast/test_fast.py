@@ -329,6 +329,7 @@ def test_what_cannot_be_accelerated_any_more_is_encoded_by_the_backend_and_logge
             assert fast("This is")["input_ids"] == fast.backend_tokenizer.encode("This is").ids
         logging.getLogger("hf_bpe").removeHandler(caplog.handler)
     assert not fast.is_accelerated
+    assert "(accelerated=False, " in repr(fast)
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda fast: pickle.loads(pickle.dumps(fast))])
@@ -665,3 +666,15 @@ def test_a_backend_with_a_component_in_python_encodes_itself():
     for _ in range(2):
         assert tokenizer("lolo")["input_ids"] == tokenizer.encode("lolo") == [2, 2]
     assert not tokenizer.is_accelerated
+
+
+def test_repr_says_whether_it_is_accelerated(plain, folder, monkeypatch):
+    name = type(plain).__name__
+    assert repr(plain).startswith(f"{name}(name_or_path=")
+    assert repr(accelerate(plain)).startswith(f"{name}(accelerated=True, name_or_path=")
+    loaded = BPETokenizerFast.from_pretrained(folder)
+    loaded.encode("low")
+    assert repr(loaded).startswith("BPETokenizerFast(accelerated=True, name_or_path=")
+    fresh = pickle.loads(pickle.dumps(loaded))  # which verifies when it is used
+    monkeypatch.setattr(_pipeline_slot, "verified_pipeline", lambda backend: pytest.fail("a repr verifies"))
+    assert repr(fresh).startswith("BPETokenizerFast(accelerated='when it is used', name_or_path=")

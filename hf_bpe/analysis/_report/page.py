@@ -18,6 +18,7 @@ def _colors(colors: tuple[str, ...]) -> str:
     return " ".join(f"--c{number}: {color};" for number, color in enumerate(colors))
 
 
+# Important, because JupyterLab aligns cells with a selector that outweighs one of a class.
 _STYLE = f"""
 .hf-report {{
   --ink: #1c2126; --dim: #5d6771; --line: #dfe3e7; --page: #ffffff; --shade: #0004; {_colors(LIGHT)}
@@ -81,14 +82,14 @@ _STYLE = f"""
 .hf-report :is(.scroll, summary):focus-visible {{ outline: 2px solid var(--c0); outline-offset: 2px; }}
 .hf-report table {{ border-collapse: collapse; border: 0; margin: 0; font-size: .92rem; }}
 .hf-report th, .hf-report td {{
-  padding: .24rem 0 .24rem 1.8rem; text-align: right; white-space: nowrap; background: none; border: 0;
+  padding: .24rem 0 .24rem 1.8rem; text-align: right !important; white-space: nowrap; background: none; border: 0;
 }}
 .hf-report :is(th, td):first-child {{ padding-left: 0; position: sticky; left: 0; background: var(--page); }}
 .hf-report th {{ font-weight: 400; font-size: .84rem; line-height: 1.25; vertical-align: bottom; }}
 .hf-report td {{ border-top: 1px solid var(--line); }}
 .hf-report tr:first-child td {{ border-top-color: var(--dim); }}
 .hf-report table:not(:has(thead)) tr:first-child td {{ border-top: 0; }}
-.hf-report th.left, .hf-report td.left {{ text-align: left; }}
+.hf-report th.left, .hf-report td.left {{ text-align: left !important; }}
 .hf-report td.left ~ td.left {{ white-space: pre-wrap; min-width: 16rem; }}
 .hf-report .tokens td:first-child {{ font-family: ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; }}
 .hf-report :is(.strong td, td.best) {{ font-weight: 700; }}
@@ -145,7 +146,10 @@ def _is_list(table: Table) -> bool:
 
 def _head(shown: ReportValues | ComparisonValues) -> str:
     title = f"<h1>{escape(shown.title)}</h1>"
-    meanings = _folded("What the figures mean", _terms(MEANINGS))
+    reports = shown.reports if isinstance(shown, ComparisonValues) else [shown]
+    has_superwords = any(report.superwords for report in reports)
+    shown_terms = {name: text for name, text in MEANINGS.items() if name != "superwords" or has_superwords}
+    meanings = _folded("What the figures mean", _terms(shown_terms))
     if isinstance(shown, ComparisonValues):
         return f"<header>{title}{_summary(shown)}{meanings}</header>{_legend(shown)}"
     assert isinstance(shown, ReportValues)

@@ -15,7 +15,6 @@ from hf_bpe.analysis._report.figures import RENYI_ORDER, Figures, efficiency, hi
 from hf_bpe.analysis._report.measuring import Sums
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._merge_trees import unreachable
-from hf_bpe.reference._superwords import count_words
 
 if TYPE_CHECKING:
     from hf_bpe.analysis._show import MergeTree
@@ -125,8 +124,9 @@ class ReportValues:
 
     @cached_property
     def superwords(self) -> tuple[Token, ...]:
-        """The tokens of several words, that is with a space inside, the commonest first."""
-        several = [token_id for token_id in self._ordinary if count_words(self.model.vocab[token_id]) > 1]
+        """The tokens of several words, that is with a space between what is no white space, the commonest first."""
+        vocab = self.model.vocab
+        several = [token_id for token_id in self._ordinary if _words(vocab[token_id]) > 1]
         return tuple(map(self.token, sorted(several, key=lambda token_id: (-self._count(token_id), token_id))))
 
     @property
@@ -263,3 +263,8 @@ class ComparisonValues:
                 {**vars(only), "most_used": [vars(token) for token in only.most_used]} for only in self.only_in
             ],
         }
+
+
+def _words(token: bytes) -> int:
+    """Return the number of words of a token; indentation, empty lines and other white space are none."""
+    return sum(map(bool, map(str.strip, token.decode(errors="replace").split(" "))))

@@ -10,6 +10,7 @@ from hf_bpe.analysis._report.scripts import UNNAMED
 from hf_bpe.analysis._report.tables import number, share
 
 _FEWEST = 100  # characters of a script that say something about it
+_LEAST_SHARE = 0.01  # of the text, for scripts that the summary is about, each or together
 _WIDE = 1.5  # bytes per character of a script whose characters take several bytes
 _ONE = 1.005  # prints as 1.00
 _MAX_NAMES = 6
@@ -19,15 +20,17 @@ def summary_of_report(report: ReportValues) -> list[str]:
     """Return what a report says about a tokenizer, in sentences."""
     scripts = _scripts(report)
     wide = [script for script in scripts if script.bytes > _WIDE * script.characters]
-    missing = _missing(wide)
-    costly = [script for script in wide if script.tokens > script.characters and script.name not in missing]
+    missing = [script.name for script in _weighty(report, [script for script in wide if _is_missing(script)])]
+    dear = [script for script in wide if script.tokens > script.characters and not _is_missing(script)]
+    costly = _weighty(report, dear)
     said = []
     if missing:
         said.append(f"{_join(missing)} {_are(missing)} not in this vocabulary: 1.00 byte per token.")
     if costly:
         names = [script.name for script in costly]
         said.append(f"{_join(names)} {'take' if len(names) > 1 else 'takes'} more than one token per character.")
-    dearest = max(scripts, key=lambda script: script.parity or 0, default=None)
+    common = [script for script in scripts if script.characters >= _LEAST_SHARE * report.total.characters]
+    dearest = max(common, key=lambda script: script.parity or 0, default=None)
     if dearest is not None and dearest.parity is not None and dearest.parity > 1.5:
         times = number(dearest.parity, 1)
         said.append(f"{dearest.name} takes {times} times as many tokens per character as {report.reference[1]}.")
@@ -49,8 +52,8 @@ def summary_of_comparison(comparison: ComparisonValues) -> list[str]:
     lacking: dict[tuple[str, ...], list[str]] = {}
     for report in comparison.reports:
         wide = [script for script in _scripts(report) if script.bytes > _WIDE * script.characters]
-        if missing := _missing(wide):
-            lacking.setdefault(tuple(missing), []).append(report.name)
+        if missing := _weighty(report, [script for script in wide if _is_missing(script)]):
+            lacking.setdefault(tuple(script.name for script in missing), []).append(report.name)
     for missing_there, names in lacking.items():
         vocabularies = "vocabularies" if len(names) > 1 else "vocabulary"
         said.append(f"{_join(missing_there)} {_are(missing_there)} not in the {vocabularies} of {_join(names)}.")
@@ -85,8 +88,17 @@ def _scripts(report: ReportValues) -> list[Figures]:
     return [script for script in report.scripts if script.name not in UNNAMED and script.characters >= _FEWEST]
 
 
-def _missing(scripts: Sequence[Figures]) -> list[str]:
-    return [script.name for script in scripts if script.bytes_per_token is not None and script.bytes_per_token < _ONE]
+def _is_missing(script: Figures) -> bool:
+    return script.bytes_per_token is not None and script.bytes_per_token < _ONE
+
+
+def _weighty(report: ReportValues, scripts: Sequence[Figures]) -> list[Figures]:
+    """Return the scripts that have a share of the text which matters; those that are too rare only all together."""
+    least = _LEAST_SHARE * report.total.characters
+    rare = [script for script in scripts if script.characters < least]
+    if sum(script.characters for script in rare) >= least:
+        return [*scripts]
+    return [script for script in scripts if script.characters >= least]
 
 
 def _are(names: Sequence[str]) -> str:
