@@ -323,16 +323,20 @@ def read_vocab(text: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
     """
 
 def read_model(
-    text: bytes,
+    text: bytes, as_text: bool = False
 ) -> tuple[bytes, dict[str, int], list[bytes | None], tuple[list[tuple[bytes, bytes]], bytes, bytes]] | None:
     """Read `model.vocab` and `model.merges` in the content of a `tokenizer.json`.
+
+    Args:
+        text: the content.
+        as_text: whether tokens are written as text, and not each byte as a printable character.
 
     Returns:
         The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; the result of
         `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
     """
 
-def read_model_ids(text: bytes) -> tuple[bytes, dict[str, int], bytes] | None:
+def read_model_ids(text: bytes, as_text: bool = False) -> tuple[bytes, dict[str, int], bytes] | None:
     """Read a `tokenizer.json` like `read_model`, and make no objects of tokens and merges.
 
     Returns:

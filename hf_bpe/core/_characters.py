@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hf_bpe._utils.arguments import wrong_type
+from hf_bpe.pretokenizers._byte_level import is_utf8
 
 BYTE_TOKENS: dict[bytes, int] = {b"<0x%02X>" % byte: byte for byte in range(256)}
 """The tokens of bytes → the byte, as SentencePiece and `tokenizers` write them."""
@@ -54,18 +55,19 @@ class Characters:
         tokens = BYTE_TOKENS.keys() if self.byte_fallback else set[bytes]()
         return frozenset(tokens) | (frozenset() if self.unk_token is None else {self.unk_token.encode()})
 
-    def check(self, ids: Mapping[bytes, int], merges: Iterable[tuple[bytes, bytes]]) -> None:
+    def check(
+        self, ids: Mapping[bytes, int], merges: Iterable[tuple[bytes, bytes]], merge_ids: bytes | None = None
+    ) -> None:
         """Raise a ValueError if a model cannot have this alphabet.
 
         Args:
             ids: token → id of the model, each token as the UTF-8 of its text.
             merges: its merges.
+            merge_ids: their ids, see `CheckedMerges.ids`; None if they are not known.
         """
-        for token in ids:
-            try:
-                token.decode()
-            except UnicodeDecodeError:
-                raise ValueError(f"characters: token {ids[token]}, {token!r}, is not text in UTF-8") from None
+        if not is_utf8(b"\0".join(ids)):
+            token = next(token for token in ids if not is_utf8(token))
+            raise ValueError(f"characters: token {ids[token]}, {token!r}, is not text in UTF-8")
         unknown = set() if self.unk_token is None else {self.unk_token.encode()}
         if missing := unknown - ids.keys():
             raise ValueError(f"characters: unk_token {missing.pop().decode()!r} is not a token of the vocabulary")
@@ -76,7 +78,8 @@ class Characters:
                     "the vocabulary"
                 )
             unknown |= BYTE_TOKENS.keys()
-        if unknown:
+        used = None if merge_ids is None else {*memoryview(merge_ids).cast("I")}
+        if used is None or not used.isdisjoint(map(ids.__getitem__, unknown)):
             for rank, (first, second) in enumerate(merges):
                 for token in (first, second, first + second):
                     if token in unknown:

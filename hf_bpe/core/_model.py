@@ -117,7 +117,7 @@ class BPEModel:
             expected = "one that is not Metaspace" if are_bytes else "None or a Metaspace, as the model has characters"
             raise ValueError(f"pattern {self.pattern[:80]!r}: expected {expected}")
         if self.characters is not None:
-            self.characters.check(ids, self.merges)
+            self.characters.check(ids, self.merges, self._merge_ids)
         for name in ("ignore_merges", "drop_missing_bytes"):
             if not isinstance(getattr(self, name), bool):
                 raise wrong_type(name, "True or False", getattr(self, name))

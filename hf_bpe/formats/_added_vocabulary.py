@@ -5,6 +5,7 @@ Source of the rules: `added_vocabulary.rs` of tokenizers 0.23.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 
 from tokenizers import AddedToken
@@ -34,6 +35,12 @@ class AddedVocabulary:
         self._highest = max(vocab.values(), default=-1)
         self.tokens: dict[int, AddedToken] = {}
         self.ids: dict[str, int] = {}
+
+    def copy(self) -> AddedVocabulary:
+        """Return one with the same tokens, to which others may be added."""
+        copied = copy.copy(self)
+        copied.tokens, copied.ids = {**self.tokens}, {**self.ids}
+        return copied
 
     def add(self, tokens: Iterable[AddedToken]) -> None:
         """Add tokens like one call of `Tokenizer.add_tokens`.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import compress
+from operator import not_
+from typing import Any, cast
 
 from tokenizers import AddedToken
 
@@ -15,6 +17,7 @@ from hf_bpe.encoding._normalizing_encoder import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._decoding import canonical_decoding
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._native_readers import ReadMerges
 from hf_bpe.formats._post_processor import json_excerpt, processor_settings
 from hf_bpe.normalizers._names import canonical_normalizer, keeps_beginning, leaves_no_space
 from hf_bpe.pretokenizers._patterns import canonical_pattern
@@ -70,28 +73,31 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
     """Return the model, and text → id of entries to which no text is encoded."""
     data = content["model"]
     ids: dict[str, int] = data["vocab"]
+    merges, tokens, is_used = _tokens_and_merges(ids, data["merges"])
     normalizer = canonical_normalizer(content.get("normalizer"))
     pattern = _pattern(content.get("pre_tokenizer"), normalizer)
     falls_back = falls_back_to_bytes(data)
     unk_token = data.get("unk_token")
     characters = Characters(falls_back, unk_token, bool(data.get("fuse_unk")))
-    merges = [_merge(rank, merge, ids) for rank, merge in enumerate(data["merges"])]
-    made = {token for first, second in merges for token in (first, second, first + second)}
     alphabet = {unk_token, *(token.decode() for token in BYTE_TOKENS)} if falls_back else {unk_token}
-    vocab: dict[int, bytes] = {}
+    vocab = dict(zip(ids.values(), tokens, strict=True))
     specials: list[str] = []
     unused: dict[str, int] = {}
-    for text, token_id in {**ids, **{token.content: i for i, token in added.items()}}.items():
-        token = text.encode()
-        is_added, is_of_file = added.get(token_id), text in ids
-        is_ordinary = is_of_file and (len(text) == 1 or text in alphabet or token in made)
+    for text, token_id in compress(ids.items(), map(not_, is_used)):
+        is_added = added.get(token_id)
         if not text:
+            del vocab[token_id]
             unused[text] = token_id
-        elif is_added is not None and is_added.special and token not in made and len(text) > 1:
+        elif is_added is not None and is_added.special and len(text) > 1:
             specials.append(text)
-            vocab[token_id] = token
-        elif is_ordinary or (is_added is None and text.strip("<>") != f"|unused_{token_id}|"):
-            vocab[token_id] = token
+        elif len(text) == 1 or text in alphabet:
+            continue
+        elif is_added is not None or text.strip("<>") == f"|unused_{token_id}|":
+            del vocab[token_id]
+    for token_id, token in added.items():
+        if token.content not in ids and token.special and len(token.content) > 1:
+            specials.append(token.content)
+            vocab[token_id] = token.content.encode()
     model = BPEModel(
         vocab,
         merges,
@@ -101,7 +107,21 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
         normalizer=normalizer,
         characters=characters,
     )
+    texts = {text: token_id for text, token_id in ids.items() if token_id in vocab}
+    texts |= {text: token_id for text, token_id in model.special_ids().items() if text not in texts}
+    if [*texts.values()] == [*model.vocab]:
+        model = model.with_checked(_printable_vocab=texts)
     return model, unused
+
+
+def _tokens_and_merges(ids: Mapping[str, int], merges: list[Any]) -> tuple[list[Merge], list[bytes], bytes]:
+    """Return merges, tokens and `is_used` as `ReadMerges` has them."""
+    if isinstance(merges, ReadMerges):
+        return merges, cast("list[bytes]", merges.tokens), merges.is_used
+    pairs = [_merge(rank, merge, ids) for rank, merge in enumerate(merges)]
+    used = {part for first, second in pairs for part in (first, second, first + second)}
+    tokens = [text.encode() for text in ids]
+    return pairs, tokens, bytes(token in used for token in tokens)
 
 
 def _pattern(pre_tokenizer: Any, normalizer: str | None) -> str | None:

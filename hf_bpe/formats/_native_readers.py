@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hf_bpe._native_core import native_core
+from hf_bpe.core._model import CheckedMerges
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 if TYPE_CHECKING:
-    from hf_bpe.core._model import BPEModel
+    from hf_bpe.core._model import BPEModel, Merge
 
 
 def from_printable_all(texts: list[str]) -> list[bytes | None]:
@@ -72,7 +73,7 @@ class ModelOfFile(NamedTuple):
 
     Attributes:
         rest: the content without these, to be parsed.
-        ids: printable token → id; ids are distinct.
+        ids: token as it is written → id; ids are distinct.
         tokens: the bytes of each token, None if a character stands for no byte.
         merges: the merges.
     """
@@ -81,6 +82,24 @@ class ModelOfFile(NamedTuple):
     ids: dict[str, int]
     tokens: list[bytes | None]
     merges: MergesOfFile
+
+
+class ReadMerges(CheckedMerges):
+    """The merges of a `tokenizer.json` as bytes, in place of those in its content, where they were read natively.
+
+    Args:
+        merges: pairs of `tokens`.
+        tokens: the bytes of the tokens in `model.vocab`, whose ids are distinct integers; None for printable tokens
+            with a character that stands for no byte.
+        is_used: a byte for each token, 1 if a merge has or makes it.
+        ids: see `CheckedMerges.ids`.
+    """
+
+    def __init__(self, merges: list[Merge], tokens: list[bytes | None], is_used: bytes, ids: bytes) -> None:
+        super().__init__(merges)
+        self.tokens = tokens
+        self.is_used = is_used
+        self.ids = ids
 
 
 def read_vocab(content: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
@@ -96,20 +115,20 @@ def read_merges(content: bytes, tokens: list[bytes | None], ids: list[int]) -> M
     return None if merges is None else MergesOfFile(*merges)
 
 
-def read_model(content: bytes) -> ModelOfFile | None:
-    """Read vocabulary and merges of a `tokenizer.json`."""
+def read_model(content: bytes, *, as_text: bool = False) -> ModelOfFile | None:
+    """Read vocabulary and merges of a `tokenizer.json`, with printable tokens or with text."""
     native = native_core()
-    model = None if native is None else native.read_model(content)
+    model = None if native is None else native.read_model(content, as_text)
     if model is None:
         return None
     rest, ids, tokens, merges = model
     return ModelOfFile(rest, ids, tokens, MergesOfFile(*merges))
 
 
-def read_model_ids(content: bytes) -> tuple[bytes, dict[str, int], bytes] | None:
+def read_model_ids(content: bytes, *, as_text: bool) -> tuple[bytes, dict[str, int], bytes] | None:
     """Read a `tokenizer.json` to compare it: return `rest` and `ids` of `ModelOfFile`, and `ids` of its merges."""
     native = native_core()
-    return None if native is None else native.read_model_ids(content)
+    return None if native is None else native.read_model_ids(content, as_text)
 
 
 def merge_ids(model: BPEModel) -> bytes:

@@ -14,7 +14,7 @@ from hf_bpe.encoding._decode_stream import DecodeStream
 from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.formats._decoding import decoders_of
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from hf_bpe.reference._decoding import decode_tokens, is_byte
+from hf_bpe.reference._decoding import apply_decoders, decode_tokens, is_byte
 
 # Chains by which each token becomes bytes by itself, and only the beginning of a text depends on its place.
 _BY_TOKENS = re.compile("(?:Replace )*(?:Metaspace )?(?:ByteFallback )?(?:Fuse (?:Strip )?)?")
@@ -46,7 +46,8 @@ class TextDecoder:
         self._native: Any = None
         self._bytes: dict[int, bytes] = {}
         if self.is_by_tokens:
-            self._bytes = {token_id: self._bytes_of(token) for token_id, token in self._tokens.items()}
+            texts = self._replaced([*self._tokens.values()])
+            self._bytes = dict(zip(self._tokens, map(self._as_bytes, texts), strict=True))
             native = native_core()
             if native is not None and all(self._bytes.values()):
                 self._native = native.Encoder(model, _no_rebuild, self._bytes, [], None)
@@ -81,7 +82,7 @@ class TextDecoder:
     def token_bytes(self, token_id: int, *, is_first: bool) -> tuple[bytes, bool]:
         """Return the bytes of a token, and whether it is a byte; only if `is_by_tokens`."""
         data = self._first(token_id) if is_first and self._marks_first else self._bytes[token_id]
-        return data, self._has_bytes and is_byte(self._replaced(self._tokens[token_id])) is not None
+        return data, self._has_bytes and is_byte(self._replaced([self._tokens[token_id]])[0]) is not None
 
     def string(self, tokens: Sequence[str]) -> str:
         """Return the text of tokens."""
@@ -97,16 +98,13 @@ class TextDecoder:
             text, left = text[1:], left - 1
         return text
 
-    def _replaced(self, token: str) -> str:
-        return decode_tokens(self._of_tokens, ["", token])  # with a token before it, so that it is not the first
-
-    def _bytes_of(self, token: str) -> bytes:
-        text = self._replaced(token)
-        byte = is_byte(text) if self._has_bytes else None
-        return text.encode() if byte is None else bytes([byte])
+    def _replaced(self, tokens: Sequence[str]) -> list[str]:
+        return apply_decoders(self._of_tokens, ["", *tokens])[1:]  # after a token, so that none is the first
 
     def _first(self, token_id: int) -> bytes:
-        text = decode_tokens(self._of_tokens, [self._tokens[token_id]])
+        return self._as_bytes(decode_tokens(self._of_tokens, [self._tokens[token_id]]))
+
+    def _as_bytes(self, text: str) -> bytes:
         byte = is_byte(text) if self._has_bytes else None
         return text.encode() if byte is None else bytes([byte])
 

@@ -18,14 +18,14 @@ from typing import Any, cast
 
 from tokenizers import AddedToken
 
-from hf_bpe.core._model import BPEModel, CheckedMerges, Merge
+from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._normalizing_encoder import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._character_model import definition_of_characters, falls_back_to_bytes, is_of_characters
 from hf_bpe.formats._definition import FLAGS, Definition
 from hf_bpe.formats._format import Format, Hints, Peer
-from hf_bpe.formats._native_readers import from_printable_all, read_model
+from hf_bpe.formats._native_readers import ReadMerges, from_printable_all, read_model
 from hf_bpe.formats._post_processor import json_excerpt, processor_settings
 from hf_bpe.formats._reading import check_ids, decode, parse_json_object, read_bytes
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
@@ -49,24 +49,6 @@ TOKENIZER_JSON_FEATURES = frozenset(
 """Names of the FEATURES that a `tokenizer.json` carries."""
 
 
-class ReadMerges(CheckedMerges):
-    """The merges of a `tokenizer.json` as bytes, in place of those in its content, where they were read natively.
-
-    Args:
-        merges: pairs of `tokens`.
-        tokens: the bytes of the tokens in `model.vocab`, whose ids are distinct integers; None for tokens with a
-            character that stands for no byte.
-        is_used: a byte for each token, 1 if a merge has or makes it.
-        ids: see `CheckedMerges.ids`.
-    """
-
-    def __init__(self, merges: list[Merge], tokens: list[bytes | None], is_used: bytes, ids: bytes) -> None:
-        super().__init__(merges)
-        self.tokens = tokens
-        self.is_used = is_used
-        self.ids = ids
-
-
 def parse_tokenizer_json(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
     """Return the content of a `tokenizer.json`, with `ReadMerges` if these are regular.
 
@@ -78,12 +60,15 @@ def parse_tokenizer_json(path: str | os.PathLike[str], content: bytes) -> dict[s
         ValueError: see `hf_bpe.formats._reading.parse_json_object`.
     """
     path = Path(path)
-    model = read_model(content)
+    as_text = b'"ByteLevel"' not in content
+    model = read_model(content, as_text=as_text)
     if model is None:
         return parse_json_object(path, decode(path, content))
     try:
         parsed = parse_json_object(path, decode(path, model.rest))
     except ValueError:  # it tells the place in the rest
+        return parse_json_object(path, decode(path, content))
+    if is_of_characters(parsed) != as_text:  # it is a token, or written with escapes
         return parse_json_object(path, decode(path, content))
     merges = ReadMerges(model.merges.merges, model.tokens, model.merges.is_used, model.merges.ids)
     parsed["model"] |= {"vocab": model.ids, "merges": merges}

@@ -10,19 +10,23 @@ _BYTE = re.compile(r"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")  # as Rust reads a num
 
 
 def decode_tokens(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str]) -> str:
-    """Return the text of tokens.
+    """Return the text of tokens: those that decoders make of them, joined.
 
-    Each decoder makes other tokens of them; those that the last one makes are joined.
+    >>> replace = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+    >>> decode_tokens([replace, {"type": "ByteFallback"}], ["▁caf", "<0xC3>", "<0xA9>", "s", "<0xFF>"])
+    ' cafés�'
+    """
+    return "".join(apply_decoders(decoders, tokens))
+
+
+def apply_decoders(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str]) -> list[str]:
+    """Return the tokens that decoders make of others, each of those of the decoder before it.
 
     Source: `decoders/` and `normalizers/replace.rs` of tokenizers 0.23.
 
     Args:
         decoders: Replace of a string, ByteFallback, Fuse, Strip and Metaspace, as in a `tokenizer.json`.
         tokens: the tokens.
-
-    >>> replace = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
-    >>> decode_tokens([replace, {"type": "ByteFallback"}], ["▁caf", "<0xC3>", "<0xA9>", "s", "<0xFF>"])
-    ' cafés�'
     """
     texts = [*tokens]
     for decoder in decoders:
@@ -39,7 +43,7 @@ def decode_tokens(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str]) 
                 texts = _with_spaces(texts, decoder["replacement"], decoder["prepend_scheme"] != "never")
             case kind:
                 raise ValueError(f"decoder {kind!r}: expected Replace, ByteFallback, Fuse, Strip or Metaspace")
-    return "".join(texts)
+    return texts
 
 
 def is_byte(token: str) -> int | None:

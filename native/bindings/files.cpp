@@ -188,15 +188,15 @@ bool are_distinct(std::vector<std::uint32_t> ids) {
   return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
 }
 
-// Printable token → id, and the tokens as bytes, None for those that are none. Irregular if an entry is not UTF-8, or
-// two have the same text or id.
+// Token as it is written → id, and the tokens as bytes, None for those that are none. Irregular if an entry is not
+// UTF-8, or two have the same text or id.
 struct Vocab {
   explicit Vocab(const VocabJson& vocab, bool with_tokens = true) {
     const std::size_t size = vocab.entries.size();
     ids.reserve(size);
     for (const VocabJson::Entry& entry : vocab.entries) {
-      const auto length = static_cast<Py_ssize_t>(entry.printable.size());
-      const nb::object text = nb::steal(PyUnicode_DecodeUTF8(entry.printable.data(), length, nullptr));
+      const auto length = static_cast<Py_ssize_t>(entry.written.size());
+      const nb::object text = nb::steal(PyUnicode_DecodeUTF8(entry.written.data(), length, nullptr));
       if (!text.is_valid()) {
         if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw nb::python_error();
         PyErr_Clear();
@@ -238,17 +238,17 @@ nb::object rest_of(std::string_view text, const ModelJson& model) {
   return bytes_from(rest);
 }
 
-std::optional<ModelJson> parse_model(std::string_view text) {
+std::optional<ModelJson> parse_model(std::string_view text, bool as_text) {
   const nb::gil_scoped_release no_gil;
-  return read_model_json(text);
+  return read_model_json(text, as_text ? TokenForm::kText : TokenForm::kPrintable);
 }
 
 Typed<nb::object,
       "tuple[bytes, dict[str, int], list[bytes | None], "
       "tuple[list[tuple[bytes, bytes]], bytes, bytes]] | None">
-read_model_of(const nb::bytes& content) {
+read_model_of(const nb::bytes& content, bool as_text) {
   const std::string_view text(content.c_str(), content.size());
-  const std::optional<ModelJson> model = parse_model(text);
+  const std::optional<ModelJson> model = parse_model(text, as_text);
   if (!model) return nb::none();
   const Vocab vocab(model->vocab);
   if (!vocab.is_regular) return nb::none();
@@ -256,9 +256,9 @@ read_model_of(const nb::bytes& content) {
                         merges_of(model->merges, items_of(vocab.tokens, "tokens"), vocab.ids));
 }
 
-Typed<nb::object, "tuple[bytes, dict[str, int], bytes] | None"> read_model_ids(const nb::bytes& content) {
+Typed<nb::object, "tuple[bytes, dict[str, int], bytes] | None"> read_model_ids(const nb::bytes& content, bool as_text) {
   const std::string_view text(content.c_str(), content.size());
-  const std::optional<ModelJson> model = parse_model(text);
+  const std::optional<ModelJson> model = parse_model(text, as_text);
   if (!model) return nb::none();
   const Vocab vocab(model->vocab, false);
   if (!vocab.is_regular) return nb::none();
@@ -300,14 +300,18 @@ Returns:
     Printable token → id, in the order of the text, and `from_printable` of each. None if the text is not a JSON
     object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
 )");
-  module.def("read_model", &read_model_of, "text"_a,
+  module.def("read_model", &read_model_of, "text"_a, "as_text"_a = false,
              R"(Read `model.vocab` and `model.merges` in the content of a `tokenizer.json`.
+
+Args:
+    text: the content.
+    as_text: whether tokens are written as text, and not each byte as a printable character.
 
 Returns:
     The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; the result of
     `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
 )");
-  module.def("read_model_ids", &read_model_ids, "text"_a,
+  module.def("read_model_ids", &read_model_ids, "text"_a, "as_text"_a = false,
              R"(Read a `tokenizer.json` like `read_model`, and make no objects of tokens and merges.
 
 Returns:

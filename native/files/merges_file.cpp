@@ -12,9 +12,10 @@ bool MergesReader::fits(std::size_t tokens, std::size_t merges) {
   return tokens < std::size_t{1} << CompactRanks::kFirstBits && merges < CompactRanks::kNone;
 }
 
-MergesReader::MergesReader(const std::vector<std::string_view>& tokens, std::size_t most)
+MergesReader::MergesReader(const std::vector<std::string_view>& tokens, std::size_t most, TokenForm form)
     : tokens_(tokens),
       most_(most),
+      form_(form),
       numbers_(static_cast<unsigned>(std::bit_width(tokens.size() * 2 | 8))),  // large enough never to grow
       last_(tokens.size(), kNone) {
   file_.is_used.resize(tokens.size());
@@ -37,16 +38,23 @@ MergesReader::MergesReader(const std::vector<std::string_view>& tokens, std::siz
 
 bool MergesReader::add(std::string_view line) {
   const std::size_t space = line.find(' ');
-  return space != std::string_view::npos && add(line.substr(0, space), line.substr(space + 1));
+  return space != std::string_view::npos && space == line.rfind(' ') &&
+         add(line.substr(0, space), line.substr(space + 1));
 }
 
 bool MergesReader::add(std::string_view first, std::string_view second) {
   const std::size_t begin = made_.size();
-  if (first.empty() || second.empty() || !append_bytes(first, made_)) return false;
+  if (first.empty() || second.empty() || !append(first)) return false;
   const std::size_t middle = made_.size();
-  if (!append_bytes(second, made_)) return false;  // for example a second space
+  if (!append(second)) return false;
   pending_.push_back({middle - begin, made_.size() - begin, {}, {}, {}});
   return pending_.size() < kBatch || finish();
+}
+
+bool MergesReader::append(std::string_view written) {
+  if (form_ == TokenForm::kPrintable) return append_bytes(written, made_);
+  made_ += written;
+  return true;
 }
 
 bool MergesReader::finish() {

@@ -1,4 +1,4 @@
-// Merges in files: two tokens in printable form each, as lines of merges.txt or in the JSON of tokenizer.json.
+// Merges in files: two tokens each, as lines of merges.txt or in the JSON of tokenizer.json.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,9 @@
 
 namespace hf_bpe {
 
+// How a file writes tokens: each byte as a printable character, or as text.
+enum class TokenForm { kPrintable, kText };
+
 struct MergesFile {
   std::vector<Vocabulary::Merge> merges;  // numbers of tokens
   std::vector<char> is_used;              // by token: 1 if a merge has or makes it
@@ -23,13 +26,13 @@ struct MergesFile {
 // irregular; then the caller reports the error.
 class MergesReader {
  public:
-  // The tokens must outlive it; an empty one is never found. At most `most` merges follow.
-  MergesReader(const std::vector<std::string_view>& tokens, std::size_t most);
+  // The tokens must outlive it; an empty one is never found. At most `most` merges follow, written in a form.
+  MergesReader(const std::vector<std::string_view>& tokens, std::size_t most, TokenForm form = TokenForm::kPrintable);
 
   // Whether there are few enough tokens and merges.
   static bool fits(std::size_t tokens, std::size_t merges);
 
-  // A merge of two tokens in printable form, which must be new, and must make a token.
+  // A merge of two tokens, which must be new, and must make a token.
   bool add(std::string_view first, std::string_view second);
   // As above, for "first second", with a single space.
   bool add(std::string_view line);
@@ -50,11 +53,13 @@ class MergesReader {
   static constexpr std::size_t kBatch = 32;
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
+  bool append(std::string_view written);
   std::uint32_t find(Numbers::Key key, std::size_t slot, std::string_view token) const;
   std::uint32_t find_result(std::string_view made, std::uint32_t last) const;
 
   const std::vector<std::string_view>& tokens_;
   const std::size_t most_;
+  const TokenForm form_;
   Numbers numbers_;
   bool has_repeated_tokens_ = false;
   MergesFile file_;

@@ -41,23 +41,28 @@ bool read_merges(JsonCursor& cursor, MergesReader& reader) {
 
 }  // namespace
 
-bool VocabJson::read(JsonCursor& cursor) {
+bool VocabJson::read(JsonCursor& cursor, TokenForm form) {
   constexpr std::size_t kPiece = std::size_t{1} << 18;
   std::string room;
   if (!cursor.take('{')) return false;
   if (cursor.take('}')) return true;
   do {
     Entry entry{};
-    if (!cursor.read_string(entry.printable, room) || entry.printable.empty()) return false;
-    if (entry.printable.data() == room.data()) entry.printable = unescaped_.emplace_back(entry.printable);
+    if (!cursor.read_string(entry.written, room) || entry.written.empty()) return false;
+    if (entry.written.data() == room.data()) entry.written = unescaped_.emplace_back(entry.written);
     if (!cursor.take(':') || !cursor.read_number(entry.id)) return false;
+    if (form == TokenForm::kText) {
+      entry.token = entry.written;
+      entries.push_back(entry);
+      continue;
+    }
     // A token has no more bytes than its printable form, so no piece ever grows.
-    if (bytes_.empty() || bytes_.back().capacity() - bytes_.back().size() < entry.printable.size()) {
-      bytes_.emplace_back().reserve(std::max(kPiece, entry.printable.size()));
+    if (bytes_.empty() || bytes_.back().capacity() - bytes_.back().size() < entry.written.size()) {
+      bytes_.emplace_back().reserve(std::max(kPiece, entry.written.size()));
     }
     std::string& piece = bytes_.back();
     const std::size_t begin = piece.size();
-    if (append_bytes(entry.printable, piece)) {
+    if (append_bytes(entry.written, piece)) {
       entry.token = std::string_view(piece).substr(begin);
     } else {
       piece.resize(begin);
@@ -67,7 +72,7 @@ bool VocabJson::read(JsonCursor& cursor) {
   return cursor.take('}');
 }
 
-std::optional<ModelJson> read_model_json(std::string_view text) {
+std::optional<ModelJson> read_model_json(std::string_view text, TokenForm form) {
   JsonCursor cursor(text);
   if (!find_value(cursor, "model") || !cursor.take('{')) return std::nullopt;
   ModelJson model;
@@ -81,7 +86,7 @@ std::optional<ModelJson> read_model_json(std::string_view text) {
     if (key == "vocab") {
       if (has_vocab || !cursor.is_next('{')) return std::nullopt;
       model.vocab_part.begin = cursor.position();
-      if (!model.vocab.read(cursor)) return std::nullopt;
+      if (!model.vocab.read(cursor, form)) return std::nullopt;
       model.vocab_part.end = cursor.position();
       has_vocab = true;
     } else if (key == "merges") {
@@ -103,7 +108,7 @@ std::optional<ModelJson> read_model_json(std::string_view text) {
   const bool are_arrays = first.take('[') && first.is_next('[');
   const auto most = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), are_arrays ? '[' : ',')) + 1;
   if (!MergesReader::fits(tokens.size(), most)) return std::nullopt;
-  MergesReader reader(tokens, most);
+  MergesReader reader(tokens, most, form);
   if (!read_merges(*merges, reader)) return std::nullopt;
   model.merges_part.end = merges->position();
   model.merges = reader.take();

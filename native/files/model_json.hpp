@@ -14,21 +14,21 @@
 
 namespace hf_bpe {
 
-// The entries of an object of printable token → id.
+// The entries of an object of token → id.
 struct VocabJson {
   VocabJson() = default;
   VocabJson(VocabJson&&) = default;  // a copy would refer to the original
   VocabJson& operator=(VocabJson&&) = default;
 
   struct Entry {
-    std::string_view printable;  // UTF-8, which is not checked
-    std::string_view token;      // empty if a character stands for no byte
+    std::string_view written;  // UTF-8, which is not checked
+    std::string_view token;    // empty if a character stands for no byte
     std::uint32_t id;
   };
   std::vector<Entry> entries;
 
   // Reads an object with nonempty keys, which may be repeated. Returns false if it is irregular.
-  bool read(JsonCursor& cursor);
+  bool read(JsonCursor& cursor, TokenForm form = TokenForm::kPrintable);
 
  private:
   std::deque<std::string> unescaped_;  // keys that have escapes
@@ -48,6 +48,6 @@ struct ModelJson {
 // Reads model.vocab and model.merges, and finds where other values end. The rest of the text, with {} and [] in their
 // places, decides whether all is valid. None if a key is missing or a value is irregular: merges of what is not in the
 // vocabulary or makes nothing in it, a merge given twice.
-std::optional<ModelJson> read_model_json(std::string_view text);
+std::optional<ModelJson> read_model_json(std::string_view text, TokenForm form = TokenForm::kPrintable);
 
 }  // namespace hf_bpe

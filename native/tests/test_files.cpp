@@ -68,7 +68,7 @@ void test_models() {
   const auto model = read_model_json(kModel);
   check(model && model->vocab.entries.size() == 6 && model->merges.merges.size() == 2, "a model");
   const auto& entry = model->vocab.entries[4];
-  check(entry.printable == "Ġa" && entry.token == " a" && entry.id == 9, "an entry");
+  check(entry.written == "Ġa" && entry.token == " a" && entry.id == 9, "an entry");
   check(model->vocab.entries[5].token.empty(), "a token that is no bytes");
   const auto merge = model->merges.merges[1];
   check(merge.first == 2 && merge.second == 0 && merge.result == 4, "a merge");
@@ -87,13 +87,26 @@ void test_models() {
         "any order");
 }
 
+// A character stands for itself, whatever it would be in printable form.
+void test_models_of_text() {
+  const std::string text = R"({"model": {"vocab": {"▁": 0, "a": 1, "▁a": 2, "Ġ": 3, "\n": 4, "a b": 5}, "merges": [)";
+  const std::string whole = text + R"("▁ a"]}})";  // entries refer to it
+  const auto model = read_model_json(whole, TokenForm::kText);
+  check(model && model->merges.merges.size() == 1 && model->merges.merges[0].result == 2, "merges of text");
+  for (const auto& entry : model->vocab.entries) check(entry.token == entry.written, "tokens of text");
+  check(!read_model_json(whole), "in printable form they would be others");
+  for (const char* merges : {R"("a a b")", R"("a  b")", R"(["a", "b"])"}) {
+    check(!read_model_json(text + merges + "]}}", TokenForm::kText), "irregular merges of text are refused");
+  }
+}
+
 // No change of some bytes, and no beginning, may read beyond the text or hang.
 void test_damaged_models() {
   const std::string bytes = "\"\\{}[],: 0u\x80\xC4 a";
   for (int i = 0; i < examples(20'000); ++i) {
     std::string text = kModel.substr(0, draw(3) == 0 ? draw(kModel.size()) : kModel.size());
     for (std::size_t j = draw(4); j > 0 && !text.empty(); --j) text[draw(text.size())] = bytes[draw(bytes.size())];
-    if (const auto model = read_model_json(text)) {
+    if (const auto model = read_model_json(text, draw(2) ? TokenForm::kPrintable : TokenForm::kText)) {
       check(model->vocab_part.end <= text.size() && model->merges_part.end <= text.size(), "parts are in the text");
     }
   }
@@ -144,6 +157,7 @@ int main() {
   test_strings();
   test_numbers();
   test_models();
+  test_models_of_text();
   test_damaged_models();
   test_many_merges();
   test_merges_are_read_or_not_whatever_the_text();

@@ -19,6 +19,7 @@ from hf_bpe.formats import _vocab_and_merges as vocab_and_merges
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._native_readers import join_merges, read_merges, read_model
 from hf_bpe.pretokenizers import to_printable
+from support import character_files
 from support.profiles import by_profile
 from support.strategies import damaged, models
 
@@ -48,7 +49,7 @@ def result_of(read):
 
 def without_native_reading(name, module, read):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, name, lambda *_: None)
+        patch.setattr(module, name, lambda *_, **__: None)
         return result_of(read)
 
 
@@ -90,6 +91,32 @@ def test_a_tokenizer_json_gives_the_same_read_natively(text, is_damaged, data):
     assert native == without_native_reading("read_model", tokenizer_json, lambda: read_text(content, "t.json"))
     if not is_damaged:
         assert read_model(content) is not None or not json.loads(text)["model"]["vocab"]
+
+
+@settings(max_examples=by_profile(quick=60, thorough=300))
+@given(character_files.files(), st.booleans(), st.sampled_from(LAYOUTS), st.booleans(), st.data())
+def test_a_file_of_characters_gives_the_same_read_natively(file, as_lines, layout, is_damaged, data):
+    if as_lines:
+        file["model"]["merges"] = [" ".join(merge) for merge in file["model"]["merges"]]
+    content = json.dumps(file, **layout).encode()
+    if is_damaged:
+        content = data.draw(damaged(content))
+    native = result_of(lambda: read_text(content, "t.json"))
+    assert native == without_native_reading("read_model", tokenizer_json, lambda: read_text(content, "t.json"))
+    assert is_damaged or read_model(content, as_text=True) is not None
+
+
+@pytest.mark.parametrize("entry", ['"ByteLevel": 3', '"Byte\\u004cevel": 3'])
+@pytest.mark.parametrize("stage", ["null", '{"type": "ByteLevel"}', '{"type": "Byte\\u004cevel"}'])
+def test_a_name_in_the_vocabulary_does_not_decide_how_it_is_read(entry, stage):
+    text = (
+        f'{{"added_tokens": [], "pre_tokenizer": {stage}, "decoder": {{"type": "Fuse"}}, "model": {{"type": "BPE", '
+        f'"unk_token": "ByteLevel", "vocab": {{"a": 0, "b": 1, "ab": 2, {entry}}}, "merges": ["a b"]}}}}'
+    )
+    native = result_of(lambda: read_text(text.encode(), "t.json"))
+    assert native == without_native_reading("read_model", tokenizer_json, lambda: read_text(text.encode(), "t.json"))
+    if stage == "null":
+        assert native[0].vocab[3] == b"ByteLevel"
 
 
 @pytest.mark.parametrize(

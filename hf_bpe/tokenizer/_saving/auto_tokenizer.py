@@ -7,7 +7,6 @@ its classes build their own pre-tokenizer instead of reading that of tokenizer.j
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import tempfile
 import warnings
@@ -195,6 +194,8 @@ def _class_of_transformers(name: str) -> Any:
 def _keeps(folder: Path, content: Mapping[str, Any], load: Callable[[Path], Any]) -> bool | None:
     """Return whether the class that AutoTokenizer chooses keeps what splits text; None if `load` fails.
 
+    Of thousands of added tokens, as Gemma 3 has, the copy has the special ones, which a class may look for.
+
     Args:
         folder: the folder.
         content: the content of its `tokenizer.json`.
@@ -204,22 +205,32 @@ def _keeps(folder: Path, content: Mapping[str, Any], load: Callable[[Path], Any]
 
     model = content["model"]
     names = {*map(to_printable, map(bytes, zip(range(256)))), model.get("unk_token")}
-    names |= {token["content"] for token in content["added_tokens"]}
+    added = [token for token in content["added_tokens"] if token["special"]]
+    names |= {token["content"] for token in added}
     kept = sorted(names & model["vocab"].keys())  # with new ids, for tokenizers complains about unused ones
     small = {**model, "vocab": {name: number for number, name in enumerate(kept)}, "merges": []}
-    text = json.dumps({**content, "model": small})
+    text = json.dumps({**content, "added_tokens": added, "model": small})
     try:
         with tempfile.TemporaryDirectory(prefix="hf_bpe-") as copy:
             Path(copy, TOKENIZER_FILE).write_text(text, encoding="utf-8")
             for name in (CONFIG_FILE, MODEL_CONFIG_FILE):
                 if (folder / name).is_file():
-                    shutil.copy(folder / name, copy)
+                    Path(copy, name).write_text(json.dumps(_with_special_tokens(_read(folder / name))), "utf-8")
             with panics_as_errors():
                 chosen = load(Path(copy))
     except Exception:  # transformers' classes raise any kind of error; there may be no room for temporary files
         return None
     backend = getattr(chosen, "backend_tokenizer", None)
     return backend is not None and _parts(backend.to_str()) == _parts(Tokenizer.from_str(text).to_str())
+
+
+def _with_special_tokens(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration without the added tokens that are not special."""
+    listed = config.get("added_tokens_decoder")
+    if not isinstance(listed, dict):
+        return config
+    special = {number: token for number, token in listed.items() if not isinstance(token, dict) or token.get("special")}
+    return {**config, "added_tokens_decoder": special}
 
 
 def _parts(text: str) -> list[Any]:

@@ -8,7 +8,6 @@ add tokens.
 
 from __future__ import annotations
 
-import copy
 import os
 import warnings
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from typing import Any
 from tokenizers import AddedToken
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
+from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
@@ -183,7 +183,8 @@ class Folder:
         special = {name: settings.pop(name) for name in [*settings] if _is_special(name)}
         base = PreTrainedTokenizerBase(**special)  # it knows which settings name tokens
         named = {name: token if token is None else str(token) for name, token in base._special_tokens_map.items()}
-        of_file, added = added_tokens_of_json(self.content), added_tokens_of_json(self.content)
+        of_file = added_tokens_of_json(self.content)
+        added = of_file.copy()
         self._check_unk_token(named["unk_token"])
         listed = settings.pop("added_tokens_decoder", {})
         added.add(_tokens_that_transformers_adds(listed, base, added))
@@ -268,7 +269,7 @@ def _tokens_that_transformers_adds(
         base: a tokenizer with the named tokens.
         added: the tokens of `tokenizer.json`.
     """
-    tokens: list[str | AddedToken] = [copy.deepcopy(token) for _, token in sorted(listed.items())]
+    tokens: list[str | AddedToken] = [token for _, token in sorted(listed.items())]
     known = {*added.ids, *map(str, tokens)}
     named = [token for token in base._special_tokens_map.values() if token is not None]
     for token in (*named, *base._extra_special_tokens):
@@ -278,9 +279,7 @@ def _tokens_that_transformers_adds(
             tokens.append(token)
     names = {*map(str, named)}
     result = [AddedToken(token, special=True) if isinstance(token, str) else token for token in tokens]
-    for token in result:
-        token.special = token.special or token.content in names
-    return result
+    return [as_special(token) if token.content in names else token for token in result]
 
 
 def _missing(name: str) -> str:

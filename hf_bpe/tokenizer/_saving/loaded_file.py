@@ -37,14 +37,15 @@ class LoadedFile:
     Args:
         path: the file.
         backend: what was loaded from it, and may have been changed since.
+        has_characters: whether the model has an alphabet of characters, whose tokens are written as text.
 
     Raises:
         ValueError: the core is not built, which reads what `tokenizers` writes; or it reads no regular model there.
     """
 
-    def __init__(self, path: Path, backend: Tokenizer) -> None:
+    def __init__(self, path: Path, backend: Tokenizer, *, has_characters: bool = False) -> None:
         self._path = path
-        read = read_model_ids(backend.to_str().encode())
+        read = read_model_ids(backend.to_str().encode(), as_text=has_characters)
         if read is None:
             raise ValueError(f"{path}: the core is not built, or what `tokenizers` has loaded is irregular")
         rest, self._vocab, self._merge_ids = read

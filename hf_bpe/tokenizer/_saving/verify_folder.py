@@ -123,7 +123,7 @@ class _Loaders:
     def file_of(self, backend: Tokenizer) -> LoadedFile | None:
         """Return `tokenizer.json` as a `tokenizers.Tokenizer` has loaded it; None if it cannot be compared."""
         with suppress(Exception), panics_as_errors():  # encoding tells what is wrong
-            return self._shared_file if backend is self._shared_backend else LoadedFile(self._path, backend)
+            return self._shared_file if backend is self._shared_backend else self._loaded_file(backend)
         return None
 
     def _load_with_tokenizers(self) -> Tokenizer:
@@ -151,7 +151,10 @@ class _Loaders:
 
     @cached_property
     def _shared_file(self) -> LoadedFile:
-        return LoadedFile(self._path, self._shared_backend)
+        return self._loaded_file(self._shared_backend)
+
+    def _loaded_file(self, backend: Tokenizer) -> LoadedFile:
+        return LoadedFile(self._path, backend, has_characters=self._tokenizer.model.characters is not None)
 
 
 def _check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, int]) -> None:
