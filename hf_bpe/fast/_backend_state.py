@@ -89,10 +89,10 @@ def remembered_as_special(backend: Tokenizer, added: Mapping[int, AddedToken]) -
 
 
 def state_of_tokens(backend: Tokenizer) -> tuple[Any, ...]:
-    """Return the added tokens, samples of the vocabulary, and what merges make of these.
+    """Return samples of the vocabulary, what merges make of these, and the added tokens.
 
-    It takes about 1 µs for each added token, and some more for each that is not special. A model of the same size that
-    differs elsewhere is not noticed.
+    It takes about 0.3 µs for each added token, a tenth of `remembered_as_special`, which is not in it. A model of the
+    same size that differs elsewhere is not noticed.
 
     Raises:
         ValueError: `tokenizers` panics, as it may after it was trained in place.
@@ -102,8 +102,7 @@ def state_of_tokens(backend: Tokenizer) -> tuple[Any, ...]:
     samples = [*map(backend.id_to_token, [*numbers, *range(max(size - _LAST_SAMPLES, 0), size)])]
     with panics_as_errors():
         canary = [token.id for token in backend.model.tokenize("".join(filter(None, samples)))]
-        added = backend.get_added_tokens_decoder()
-        return samples, canary, remembered_as_special(backend, added), added
+        return samples, canary, backend.get_added_tokens_decoder()
 
 
 def is_held_elsewhere(attributes: dict[str, Any], others: Sequence[dict[str, Any]]) -> bool:

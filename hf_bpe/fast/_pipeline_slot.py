@@ -147,12 +147,16 @@ class PipelineSlot:
         found = {id(vars(owner)): vars(owner) for owner in owners if hasattr(type(owner), "_accelerates")}
         return [each for each in found.values() if each is not attributes and each.get("_pipeline_slot") is self]
 
-    def current(self, attributes: dict[str, Any], only_decodes: bool = False) -> FastPipeline | None:
+    def current(
+        self, attributes: dict[str, Any], only_decodes: bool = False, tells_specials: bool = False
+    ) -> FastPipeline | None:
         """Return the pipeline of the backend as it is now; None if the backend has to do the work itself.
 
         Args:
             attributes: those of the tokenizer.
             only_decodes: whether the pipeline is only to decode, which fewer components decide.
+            tells_specials: whether it matters which added tokens are special: only to what decodes, or encodes special
+                tokens as text.
         """
         backend, snapshot = attributes["_tokenizer"], self._snapshot
         if snapshot is None:
@@ -173,6 +177,9 @@ class PipelineSlot:
                 self.is_reached, self.is_sealed = True, False
             components, states, tokens = _state_of(backend)
             if (states, tokens) != (snapshot.states, snapshot.tokens):
+                return self._renewed(backend)
+            # Not in each call, as it takes 5 µs for each added token, of which Gemma 3 has 6,415.
+            if (tells_specials or not self.is_reached) and remembered_as_special(backend, tokens[-1]):
                 return self._renewed(backend)
         except ValueError as error:  # of a component in Python
             self._warn(error)

@@ -62,15 +62,19 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
 
     @property
     def _pipeline(self) -> FastPipeline | None:
+        return self._encoding_pipeline(as_text=self.split_special_tokens)
+
+    def _encoding_pipeline(self, *, as_text: bool | None) -> FastPipeline | None:
+        """Return the pipeline of the backend, for calls that encode special tokens as text or not."""
         attributes = vars(self)
         slot: PipelineSlot = attributes.get("_pipeline_slot") or self._new_slot()
-        return slot.current(attributes)
+        return slot.current(attributes, tells_specials=bool(as_text))
 
     @property
     def _decoding_pipeline(self) -> FastPipeline | None:
         attributes = vars(self)
         slot: PipelineSlot = attributes.get("_pipeline_slot") or self._new_slot()
-        pipeline = slot.current(attributes, True)
+        pipeline = slot.current(attributes, only_decodes=True, tells_specials=True)
         return pipeline if pipeline is not None and pipeline.decodes else None
 
     def _new_slot(self) -> PipelineSlot:
@@ -95,7 +99,8 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
         refuse_randomness(given)
         is_left = given.get("sanitize_control_tokens") or not self._overridden.isdisjoint(_HOOKS_OF_CALLS)
-        pipeline = None if is_left else self._pipeline
+        as_text = given.get("split_special_tokens", self.split_special_tokens)
+        pipeline = None if is_left else self._encoding_pipeline(as_text=as_text)
         if pipeline is not None:
             encoded = encode_fast_call(self, pipeline, text, text_pair, given)
             if encoded is not None:
