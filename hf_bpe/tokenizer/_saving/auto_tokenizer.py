@@ -15,10 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.panics import panics_as_errors
+from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE
@@ -30,6 +32,7 @@ from hf_bpe.pretokenizers._byte_level import to_printable
 TOKENIZER_FILE = "tokenizer.json"
 MODEL_CONFIG_FILE = "config.json"
 _READING_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
+_MAX_ADDED_TOKENS = 64  # in texts that are compared, if nothing else is known of the tokenizer
 SAME, SAME_IN_TEXT, OTHERS = "same", "same in text, other special tokens added", "other"
 
 
@@ -260,11 +263,15 @@ def _compare(folder: Path, tokenizer: Any, definition: Definition | None) -> tup
 
     try:
         with panics_as_errors():
-            of_file = side_of_loaded(Tokenizer.from_file(str(folder / TOKENIZER_FILE)), TOKENIZER_FILE)
+            backend = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+            of_file, added = side_of_loaded(backend, TOKENIZER_FILE), backend.get_added_tokens_decoder()
     except Exception:  # `tokenizers` raises no narrower class
         return None, None
     chosen = side_of_loaded(tokenizer, type(tokenizer).__name__)
-    first, second = (Side(side.name, side.peer, definition) for side in (of_file, chosen))
+    # A class may prepare text after an added token otherwise.
+    some = dict(islice(added.items(), _MAX_ADDED_TOKENS))
+    known = Definition(BPEModel({}, [], drop_missing_bytes=True), some) if definition is None else definition
+    first, second = (Side(side.name, side.peer, known) for side in (of_file, chosen))
     mismatch = find_mismatch(first, second, max_tokens=0 if definition is None else None)
     if mismatch is None:
         return None, SAME

@@ -1,0 +1,124 @@
+"""Folders in the manner of SentencePiece: which ones transformers' own classes read with other ids than the file's.
+
+These classes take vocabulary and merges of `tokenizer.json`, and put their own normalizer and pre-tokenizer around
+them. The table has the files that each reads rightly; where the ids are others, loading the folder warns.
+"""
+
+import copy
+import json
+import warnings
+from functools import cache
+
+import pytest
+import transformers
+from packaging.version import Version
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
+
+from hf_bpe import BPETokenizer
+from support.character_files import PREPEND, REPLACE, SPACE
+from support.profiles import thorough
+
+IS_IN_TABLE = Version(transformers.__version__) >= Version("5.22")
+
+NAMES = {
+    "LlamaTokenizer": {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"},
+    "GemmaTokenizer": {"bos_token": "<bos>", "eos_token": "<eos>", "unk_token": "<unk>", "pad_token": "<pad>"},
+}
+REAL = {"LlamaTokenizer": "mistral_v0_1", "GemmaTokenizer": "gemma3"}
+MERGES = 300
+
+
+def metaspace(scheme, *, split=False):
+    return None, {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": scheme, "split": split}
+
+
+FILES = {
+    "Llama 2, Mistral": ({"type": "Sequence", "normalizers": [PREPEND, REPLACE]}, None),
+    "Yi, InternLM 2, Gemma": (REPLACE, None),
+    "at each beginning": metaspace("always"),
+    "at the beginning of the text": metaspace("first"),
+    "at the beginning of the text, split": metaspace("first", split=True),
+    "nowhere": metaspace("never"),
+}
+"""Where a `tokenizer.json` puts a space before text → its normalizer and pre-tokenizer."""
+
+# `legacy` decides where the class of Llama puts one.
+SAME = {
+    ("LlamaTokenizer", True): {"at each beginning"},
+    ("LlamaTokenizer", False): {"at the beginning of the text", "at the beginning of the text, split"},
+    ("LlamaTokenizer", None): {"at the beginning of the text", "at the beginning of the text, split"},
+    ("GemmaTokenizer", None): {"Yi, InternLM 2, Gemma", "nowhere"},
+}
+"""Class and `legacy` → the files with whose ids it encodes. It puts others around the vocabulary of all others."""
+
+
+@cache
+def small(path):
+    """Return the content of a real file with few merges, and only special added tokens."""
+    content = json.loads(path.read_text("utf-8"))
+    model, added = content["model"], [token for token in content["added_tokens"] if token["special"]]
+    contents = {token["content"] for token in added}
+    bytes_ = {f"<0x{byte:02X}>" for byte in range(256)}
+    kept = {token for token in model["vocab"] if len(token) == 1} | contents | bytes_
+    merges = []
+    for merge in model["merges"]:
+        first, second = merge.split(" ") if isinstance(merge, str) else merge
+        if {first, second} <= kept and first + second not in contents and len(merges) < MERGES:
+            merges.append([first, second])
+            kept.add(first + second)
+    vocab = {token: number for number, token in enumerate(token for token in model["vocab"] if token in kept)}
+    for name, token in content["post_processor"]["special_tokens"].items():
+        token["ids"] = [vocab[name]]
+    added = [{**token, "id": vocab[token["content"]]} for token in added if token["content"] in vocab]
+    return {**content, "added_tokens": added, "model": {**model, "vocab": vocab, "merges": merges}}
+
+
+def write(folder, content, kind, legacy):
+    folder.mkdir()
+    folder.joinpath("tokenizer.json").write_text(json.dumps(content), "utf-8")
+    given = {} if legacy is None else {"legacy": legacy}
+    config = {"tokenizer_class": kind, **NAMES[kind], **given}
+    folder.joinpath("tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    return folder
+
+
+def warned(folder):
+    """Return the warning that loading a folder gives of the class, None if there is none; the ids are the file's."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        BPETokenizer.from_pretrained(folder)
+    return next((str(each.message) for each in caught if "gives other ids" in str(each.message)), None)
+
+
+def differs(folder):
+    """Return whether AutoTokenizer and the file give other ids."""
+    theirs, of_file = AutoTokenizer.from_pretrained(folder), Tokenizer.from_file(str(folder / "tokenizer.json"))
+    texts = ["low", " low", "  low", "low  er", "", " ", f"{SPACE}low"]
+    texts += [f"{text}{token}{text}" for text in texts for token in NAMES[type(theirs).__name__].values()]
+    return any(
+        theirs.encode(text, add_special_tokens=False) != of_file.encode(text, add_special_tokens=False).ids
+        for text in texts
+    )
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(("kind", "legacy"), SAME)
+def test_loading_warns_where_the_class_gives_other_ids(tmp_path, test_data, kind, legacy, name):
+    content = copy.copy(small(test_data / "tokenizers" / REAL[kind] / "tokenizer.json"))
+    content["normalizer"], content["pre_tokenizer"] = FILES[name]
+    folder = write(tmp_path / "x", content, kind, legacy)
+    is_other = differs(folder)
+    if IS_IN_TABLE:
+        assert is_other == (name not in SAME[kind, legacy])
+    warning = warned(folder)
+    assert (warning is not None) == is_other
+    assert warning is None or f"AutoTokenizer loads it as {kind}, which gives other ids" in warning
+
+
+@thorough
+@pytest.mark.parametrize(("name", "loads"), [("mistral_v0_1", "LlamaTokenizer"), ("gemma3", None)])
+def test_real_folders_warn_or_do_not(test_data, name, loads):
+    warning = warned(test_data / "tokenizers" / name)
+    assert (warning is None) == (loads is None)
+    assert loads is None or f"AutoTokenizer loads it as {loads}" in warning
