@@ -15,8 +15,12 @@ const std::vector<Symbol>& Merger::merge(const Byte* word, std::size_t length, c
     merge_by_scan<32>(word, length);
   } else if (length <= kLongestScan) {
     merge_by_scan<64>(word, length);
+  } else if (length < shortest_of_ranks_) {
+    MergeHeap heap;
+    merge_by_queue(heap, word, length, poll);
   } else {
-    merge_by_heap(word, length, poll);
+    if (!ranks_) ranks_ = std::make_unique<RankQueue>(vocabulary_.merges().size());
+    merge_by_queue(*ranks_, word, length, poll);
   }
   return symbols_;
 }
@@ -35,9 +39,10 @@ void Merger::merge_by_scan(const Byte* word, std::size_t length) {
   });
 }
 
-// A linked list over the positions of the bytes: merging keeps the left position and drops the right one. The heap
-// holds ranks with the positions of left symbols; stale entries are skipped when they reach the top.
-void Merger::merge_by_heap(const Byte* word, std::size_t length, const PollFunction& poll) {
+// A linked list over the positions of the bytes: merging keeps the left position and drops the right one. The queue
+// holds ranks with the positions of left symbols; stale entries are skipped when it is their turn.
+template <class Queue>
+void Merger::merge_by_queue(Queue& queue, const Byte* word, std::size_t length, const PollFunction& poll) {
   constexpr Rank kNone = Vocabulary::kNoMerge;
   constexpr Symbol kDropped = 0xFFFFFFFF;
   if (length >= kDropped) throw std::length_error("a pre-token of 2**32 bytes or more");
@@ -47,28 +52,21 @@ void Merger::merge_by_heap(const Byte* word, std::size_t length, const PollFunct
     std::uint32_t before, next;
   };
   std::vector<Links> links(length);
-  std::vector<std::uint64_t> heap;
   PollInLoop polls(poll);
+  queue.clear();  // an interrupt may have left something
   for (std::uint32_t i = 0; i < end; ++i) {
     polls();
     links[i] = {i - 1, i + 1};
     const Rank rank = i + 1 < end ? vocabulary_.rank_of_bytes(word + i) : kNone;
-    if (rank != kNone) heap.push_back(std::uint64_t{rank} << 32 | i);
+    if (rank != kNone) queue.push(rank, i);
   }
-  const auto is_later = [](std::uint64_t a, std::uint64_t b) { return a > b; };
-  std::make_heap(heap.begin(), heap.end(), is_later);
   const auto push = [&](std::uint32_t left, std::uint32_t right) {
     const Rank rank = vocabulary_.rank(symbols_[left], symbols_[right]);
-    if (rank == kNone) return;
-    heap.push_back(std::uint64_t{rank} << 32 | left);
-    std::push_heap(heap.begin(), heap.end(), is_later);
+    if (rank != kNone) queue.push(rank, left);
   };
-  while (!heap.empty()) {
+  while (!queue.empty()) {
     polls();
-    const auto rank = static_cast<Rank>(heap.front() >> 32);
-    const auto left = static_cast<std::uint32_t>(heap.front());
-    std::pop_heap(heap.begin(), heap.end(), is_later);
-    heap.pop_back();
+    const auto [rank, left] = queue.pop();
     if (symbols_[left] == kDropped) continue;
     const std::uint32_t right = links[left].next;
     if (right == end || vocabulary_.rank(symbols_[left], symbols_[right]) != rank) continue;
@@ -76,13 +74,14 @@ void Merger::merge_by_heap(const Byte* word, std::size_t length, const PollFunct
     symbols_[left] = vocabulary_.result(rank);
     symbols_[right] = kDropped;
     const std::uint32_t after = links[left].next = links[right].next;
+    if (left != 0) push(links[left].before, left);  // first, so that positions of equal pairs come in order
     if (after != end) {
       links[after].before = left;
       push(left, after);
     }
-    if (left != 0) push(links[left].before, left);
   }
   std::erase(symbols_, kDropped);
+  queue.clear();
 }
 
 void merge_interleaved(const MergeTables& tables, PendingWord* words, std::size_t count) {

@@ -3,8 +3,10 @@
 
 #include <bit>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
+#include "merge/merge_queue.hpp"
 #include "merge/vocabulary.hpp"
 #include "support/poll.hpp"
 
@@ -13,7 +15,9 @@ namespace hf_bpe {
 // For one thread: owns its working memory.
 class Merger {
  public:
-  explicit Merger(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
+  // Words of at least `shortest_of_ranks` bytes have a RankQueue: for shorter ones a heap is in the nearest caches.
+  explicit Merger(const Vocabulary& vocabulary, std::size_t shortest_of_ranks = std::size_t{1} << 12)
+      : vocabulary_(vocabulary), shortest_of_ranks_(shortest_of_ranks) {}
 
   // The symbols of a word, valid until the next call. Throws std::length_error for a word of 2**32 bytes or more.
   const std::vector<Symbol>& merge(const Byte* word, std::size_t length, const PollFunction& poll);
@@ -29,10 +33,13 @@ class Merger {
  private:
   template <std::size_t kPairs>
   void merge_by_scan(const Byte* word, std::size_t length);
-  void merge_by_heap(const Byte* word, std::size_t length, const PollFunction& poll);
+  template <class Queue>
+  void merge_by_queue(Queue& queue, const Byte* word, std::size_t length, const PollFunction& poll);
 
   const Vocabulary& vocabulary_;
+  const std::size_t shortest_of_ranks_;
   std::vector<Symbol> symbols_;
+  std::unique_ptr<RankQueue> ranks_;
   Rank last_rank_ = Vocabulary::kNoMerge;
 };
 

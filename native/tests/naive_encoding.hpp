@@ -282,7 +282,6 @@ Model make_hostile_model(std::size_t length, Draw draw) {
 // Checks that all ways to encode a word agree. Returns whether backtracking finished within its steps.
 inline bool check_merging(const Model& model, const std::string& word) {
   const Vocabulary vocabulary = model.vocabulary();
-  Merger merger(vocabulary);
   const auto ids_of = [&](const std::vector<Symbol>& symbols) {
     std::vector<std::uint32_t> ids;
     for (const Symbol symbol : symbols) ids.push_back(std::min(vocabulary.id(symbol), kUnknown));
@@ -290,7 +289,11 @@ inline bool check_merging(const Model& model, const std::string& word) {
   };
   std::vector<std::uint32_t> expected;
   encode_word({model.tokens, model.merges}, word, expected);
-  CHECK(ids_of(merger.merge(begin_of(word), word.size(), kNoPoll)) == expected);
+  for (const std::size_t shortest : {std::size_t{0}, word.size() + 1}) {  // of each kind of queue
+    Merger merger(vocabulary, shortest);
+    CHECK(ids_of(merger.merge(begin_of(word), word.size(), kNoPoll)) == expected);
+    CHECK(ids_of(merger.merge(begin_of(word), word.size(), kNoPoll)) == expected);  // it is left as it was
+  }
   if (!Backtracking::is_affordable(vocabulary)) return false;
   const Backtracking backtracking(vocabulary, kNoPoll);
   std::vector<Symbol> symbols;
