@@ -119,9 +119,12 @@ class CharacterModelEncoder(NormalizingEncoder):
         return options._replace(is_prefixed=True) if self._is_prefixed else options
 
 
-def has_space_token(model: BPEModel) -> bool:
-    """Return whether `SPACE` is a token of a model with characters, if it writes spaces so; the core needs one."""
-    return not writes_spaces(model) or SPACE.encode() in model.vocab.values()
+def reads_spaces_natively(model: BPEModel) -> bool:
+    """Return whether a model with characters leaves spaces as they are, or writes them as `SPACE`, which is a token."""
+    metaspace = metaspace_of(model.pattern)
+    if metaspace is None and not writes_spaces(model):
+        return True
+    return writes_spaces(model) and SPACE.encode() in model.vocab.values()
 
 
 def make_character_encoder(

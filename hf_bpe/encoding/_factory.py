@@ -46,10 +46,10 @@ def share_encoder(encoder: Encoder, model: BPEModel) -> Encoder:
 def _make_encoder(model: BPEModel) -> Encoder:
     native = native_core()
     if native is not None and model.characters is not None:
-        from hf_bpe.encoding._character_encoder import has_space_token, make_character_encoder
+        from hf_bpe.encoding._character_encoder import make_character_encoder, reads_spaces_natively
 
         _check_ids(model)
-        if has_space_token(model):  # others, of texts without spaces, are left to the reference
+        if reads_spaces_natively(model):  # other models are left to the reference
             return make_character_encoder(native, model, make_encoder)
     if model.normalizer is None:
         return _make_encoder_of_raw_text(model)

@@ -16,8 +16,8 @@ WRITES_SPACE = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
 
 def writes_spaces(model: BPEModel) -> bool:
     """Return whether a model with characters writes all spaces as `SPACE`, by its normalizer or its pattern."""
-    if metaspace_of(model.pattern) is not None:
-        return True
+    if (metaspace := metaspace_of(model.pattern)) is not None:
+        return metaspace.replacement == SPACE
     is_written = False
     for part in parts_of_normalizer(model.normalizer):
         made = str(part.get("content", part.get("prepend", "")))

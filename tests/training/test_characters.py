@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 from tokenizers.trainers import BpeTrainer
@@ -227,6 +227,7 @@ def test_training_resumes_from_its_checkpoint(tmp_path):
     st.booleans(),
     st.lists(texts, min_size=1, max_size=4),
 )
+@example(["▁"], Metaspace("_", "always", split=False), None, False, ["a b", "▁a", "_"])
 def test_saved_tokenizers_give_the_same_ids_and_text(documents, pattern, normalizer, falls_back, samples):
     tokenizer = BPETokenizer.train(
         documents,
