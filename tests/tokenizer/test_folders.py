@@ -4,7 +4,7 @@ import json
 import warnings
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
@@ -21,6 +21,7 @@ BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 @settings(max_examples=by_profile(quick=30, thorough=60))
 @given(seed=st.integers(0, 2**32))
+@example(seed=2193)  # with an empty named token
 def test_random_folders_are_loaded_as_others_load_them_or_refused(tmp_path_factory, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -147,7 +147,8 @@ class SavingMethods(ConversionMethods):
         """Return a copy in which every named token is a special token, as whoever loads the saved folder makes it."""
         other = copy.copy(self)
         named = [*other._special_tokens_map.values(), *other._extra_special_tokens]
-        if missing := [token for token in named if token is not None and str(token) not in other._added_tokens_encoder]:
+        named = [token for token in named if token is not None and str(token)]  # transformers adds no empty token
+        if missing := [token for token in named if str(token) not in other._added_tokens_encoder]:
             other._add_tokens(missing, True)
             ids = {str(token): other._added_tokens_encoder[str(token)] for token in missing}
             bulk.logger.warning("these named tokens are special tokens, with ids, once the folder is loaded: %s", ids)
