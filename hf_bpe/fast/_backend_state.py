@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
+from string import ascii_letters
 from typing import Any
 
 from tokenizers import AddedToken, Tokenizer
@@ -80,9 +81,17 @@ def remembered_as_special(backend: Tokenizer, added: Mapping[int, AddedToken]) -
         added: its added tokens.
     """
 
+    ids = (backend.token_to_id(letter) for letter in ascii_letters)
+    letter = next((token_id for token_id in ids if token_id is not None and token_id not in added), None)
+
     def is_kept(token_id: int) -> bool:
         # Unlike `decode`, this keeps the GIL: `add_tokens` of another thread would raise an error meanwhile.
-        kept, shown = (DecodeStream(skip_special_tokens=skips).step(backend, token_id) for skips in (True, False))
+        streams = [DecodeStream(skip_special_tokens=skips) for skips in (True, False)]
+        kept, shown = (stream.step(backend, token_id) for stream in streams)
+        if shown is None:  # part of a character, as `é` stands for in a vocabulary of bytes: then a letter follows
+            if letter is None:
+                return False
+            kept, shown = (stream.step(backend, letter) for stream in streams)
         return bool(kept == shown)
 
     return [token.content for token_id, token in added.items() if not (token.special or is_kept(token_id))]

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 from tokenizers.decoders import DecodeStream
@@ -493,6 +493,7 @@ ADDING = {
 
 
 @given(added_tokens(), st.booleans())
+@example([("é", {"special": False}, "special_tokens"), ("é", {"special": False}, "add_tokens")], False)
 def test_tokens_added_again_with_other_flags_are_those_of_the_backend(folder, added, is_accelerated_first):
     """`tokenizers` goes on to treat an ordinary token as special if it was so before; then it has to encode itself."""
     plain, other = (PreTrainedTokenizerFast.from_pretrained(folder) for _ in range(2))
