@@ -49,8 +49,11 @@ export class Pane {
     this.#ids = result.ids ?? new Uint32Array();
     this.vocabulary.add(result.near ?? []);
     this.#divide(result.chunks ?? [], result.parts ?? [], redraws);
+    // An answer may come after the keys have moved here.
+    const active = document.activeElement === this.list ? this.#active ?? 0 : null;
     this.#activate(null);
     await this.#draw();
+    if (active !== null && this.#ids.length) this.#activate(Math.min(active, this.#ids.length - 1));
   }
 
   #summarize(result, first) {
