@@ -2,7 +2,8 @@
 
 Each FILE's documents are dealt out to slices, which a process encodes one after the other, each fresh; the tables of
 words grow meanwhile. Then counting and learning, of all FILEs. Then calls from two threads of Python, which share the
-texts, next to the same calls from one. Processes with one thread and two take turns; medians, and every run.
+texts, next to the same calls from one; with a GIL, short calls take turns. Processes with one thread and two
+alternate; medians, and every run.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ CALL_BYTES = 2_000  # of each text of a call
 WORDS = 20  # of the text of a short call
 SHORT_CALLS = 5_000
 LIST_TEXTS = 1_000
+CHATS, APPENDED = 8, 200  # conversations, and characters that are appended at a time
 
 
 def _slices(options: dict[str, Any], threads: int) -> dict[str, float]:
@@ -67,12 +69,21 @@ def _calls(options: dict[str, Any], threads: int) -> dict[str, float]:
     short = " ".join(texts[0].split()[:WORDS])
     lists = [texts[at : at + LIST_TEXTS // 4] for at in range(0, LIST_TEXTS, LIST_TEXTS // 4)]
     bulk = [texts[at::8] for at in range(8)]
+    chats = ["\n\n".join(texts[at::CHATS]) for at in range(CHATS)]
+
+    def append_all(chat: str) -> None:
+        session = tokenizer.session()
+        for at in range(0, len(chat), APPENDED):
+            session.append(chat[at : at + APPENDED])
+
     cases: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
         "tok(20 words)": (tokenizer, [short] * SHORT_CALLS),
         "tok.encode(20 words)": (tokenizer.encode, [short] * SHORT_CALLS),
         "tok(texts)": (functools.partial(tokenizer, verbose=False), lists),
         "tok(texts, padding, numpy)": (functools.partial(tokenizer, padding=True, return_tensors="np"), lists),
         "encode_to_numpy(texts)": (functools.partial(tokenizer.encode_to_numpy, num_workers=1), bulk),
+        "tok.encode(text of 2 kB)": (tokenizer.encode, texts),
+        "session.append": (append_all, chats),
     }
     tokenizer.pad_token = SEPARATOR
     seconds = {}

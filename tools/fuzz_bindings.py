@@ -39,6 +39,7 @@ PIECES = ["low", " lower", "12", "é", "жж", "\U0001f44b", "\n", "<x>", "'ll",
 TOKENS = (AddedTokenTuple("<x>", 300, True, False, False, False, False),)
 DROPOUT = Dropout(5, tuple(dropout_limits(0.3)))
 PLACE = (7, 0)  # of every text, so that its random ids are the same in any batch
+HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 NUMBERS = [0, 1, -1, 2, 7, 255, 2**31, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2**64, 10**30, math.nan, math.inf, True]
 
 
@@ -105,9 +106,10 @@ class World:
             elif isinstance(changed, bytearray):
                 changed[:] = rng.randbytes(rng.randrange(100))
             elif isinstance(changed, np.ndarray):
-                if rng.randrange(3) and changed.size:
+                # Without a GIL, NumPy itself does not survive that two threads resize an array.
+                if changed.size and (rng.randrange(3) or not HAS_GIL):
                     changed.flat[rng.randrange(changed.size)] = rng.choice([0, 5, 2**31])
-                else:
+                elif HAS_GIL:
                     changed.resize(rng.randrange(9), refcheck=False)
         junk = [text[:1] + text[1:] for text in rng.choices(self.texts, k=20)]
         del junk

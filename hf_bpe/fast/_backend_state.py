@@ -80,7 +80,6 @@ def remembered_as_special(backend: Tokenizer, added: Mapping[int, AddedToken]) -
         backend: the `tokenizers.Tokenizer`.
         added: its added tokens.
     """
-
     ids = (backend.token_to_id(letter) for letter in ascii_letters)
     letter = next((token_id for token_id in ids if token_id is not None and token_id not in added), None)
 

@@ -215,18 +215,10 @@ class PyEncoder {
   class Tokens {
    public:
     explicit Tokens(const nb::dict& dict) {
-      items.reserve(dict.size());
-      PyObject *key, *value;
-      for (Py_ssize_t at = 0; PyDict_Next(dict.ptr(), &at, &key, &value);) {
-        if (PyLong_CheckExact(key)) {
-          add(key, value);
-          continue;
-        }
-        // Its conversion may run Python code, which may change the dict.
+      if (!read_in_place(dict)) {
         items.clear();
         bytes_.clear();
-        for (const auto& [held_key, held_value] : items_of(dict)) add(held_key, held_value);
-        break;
+        for (const auto& [key, value] : items_of(dict)) add(key, value);
       }
       for (std::size_t begin = 0; auto& [id, token] : items) {
         token = std::string_view(bytes_).substr(begin, token.size());
@@ -238,6 +230,18 @@ class PyEncoder {
     Vocabulary::Tokens items;
 
    private:
+    // False for a key whose conversion may run Python code, which may change the dict.
+    bool read_in_place(const nb::dict& dict) {
+      const nb::ft_object_guard lock(dict);
+      items.reserve(dict.size());
+      PyObject *key, *value;
+      for (Py_ssize_t at = 0; PyDict_Next(dict.ptr(), &at, &key, &value);) {
+        if (!PyLong_CheckExact(key)) return false;
+        add(key, value);
+      }
+      return true;
+    }
+
     void add(nb::handle key, nb::handle value) {
       items.emplace_back(number_of<std::uint32_t>(key, "ids"), view_of(value, "tokens"));
       bytes_ += items.back().second;
@@ -402,29 +406,39 @@ class PyEncoder {
   std::string_view decode_row(nb::handle row, std::string_view skipped, Scratch& scratch) const {
     const nb::object sequence = nb::steal(PySequence_Fast(row.ptr(), "ids: expected a sequence of int"));
     if (!sequence.is_valid()) throw nb::python_error();
-    const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
-    PyObject* const* items = PySequence_Fast_ITEMS(sequence.ptr());
-    // Ints are read in place. Other objects are converted by `__index__`, which may change the row.
-    const bool are_ints = std::all_of(items, items + size, [](PyObject* item) { return PyLong_Check(item); });
-    const Held held = are_ints ? Held() : items_of(sequence, "ids");
-    if (!are_ints) items = held.begin();
     Ids& ids = scratch.ids;
-    ids.resize(size);
-    for (std::size_t i = 0; i < size; ++i) {
-      int overflow;
-      const long long id = PyLong_AsLongLongAndOverflow(items[i], &overflow);
-      if (id == -1 && PyErr_Occurred()) throw nb::python_error();
-      ids[i] = overflow != 0 || id < 0 || id > 0xFFFFFFFF ? 0xFFFFFFFF : static_cast<std::uint32_t>(id);
+    if (!read_in_place(sequence, ids)) {
+      ids.clear();
+      for (nb::handle item : items_of(sequence, "ids")) ids.push_back(id_of(item));
     }
     std::string& bytes = scratch.bytes;
     bytes.clear();
+    const std::size_t size = ids.size();
     if (const std::size_t done = decoder_.decode(ids.data(), size, skipped, bytes, kCheckSignals); done != size) {
-      // A signal handler may have changed the list.
-      const bool is_there = done < static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
-      PyErr_SetObject(PyExc_KeyError, is_there ? PySequence_Fast_ITEMS(sequence.ptr())[done] : Py_None);
+      const Held now = items_of(sequence, "ids");  // a signal handler or a thread may have changed the list
+      PyErr_SetObject(PyExc_KeyError, done < now.size() ? now[done].ptr() : Py_None);
       throw nb::python_error();
     }
     return bytes;
+  }
+
+  // False if an id is no int: others are converted by `__index__`, which may change the sequence.
+  static bool read_in_place(nb::handle sequence, Ids& ids) {
+    const nb::ft_object_guard lock(sequence);
+    const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
+    PyObject* const* const items = PySequence_Fast_ITEMS(sequence.ptr());
+    if (!std::all_of(items, items + size, [](PyObject* item) { return PyLong_Check(item); })) return false;
+    ids.resize(size);
+    for (std::size_t i = 0; i < size; ++i) ids[i] = id_of(items[i]);
+    return true;
+  }
+
+  // One that no token has if it is not within 32 bits.
+  static std::uint32_t id_of(nb::handle item) {
+    int overflow;
+    const long long id = PyLong_AsLongLongAndOverflow(item.ptr(), &overflow);
+    if (id == -1 && PyErr_Occurred()) throw nb::python_error();
+    return overflow != 0 || id < 0 || id > 0xFFFFFFFF ? 0xFFFFFFFF : static_cast<std::uint32_t>(id);
   }
 
   nb::object model_, rebuild_;

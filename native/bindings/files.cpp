@@ -25,18 +25,23 @@ nb::object bytes_from(std::string_view bytes) {
 }
 
 // While many objects are made and no code of Python runs, the garbage collector would look through all others for
-// nothing.
+// nothing. Without a GIL it goes on, for other threads run, and may ask or decide whether it is enabled.
 class GcPause {
  public:
+#if defined(Py_GIL_DISABLED)
+  GcPause() = default;
+  ~GcPause() {}
+#else
   GcPause() : was_enabled_(PyGC_Disable() != 0) {}
   ~GcPause() {
     if (was_enabled_) PyGC_Enable();
   }
+#endif
   GcPause(const GcPause&) = delete;
   GcPause& operator=(const GcPause&) = delete;
 
  private:
-  const bool was_enabled_;
+  [[maybe_unused]] const bool was_enabled_ = false;
 };
 
 Typed<nb::list, "list[bytes | None]"> from_printable(const Strings& texts) {
@@ -64,11 +69,9 @@ Strings to_printable(const Typed<nb::list, "list[bytes]">& tokens, const Typed<n
   nb::list texts;
   std::u16string characters;
   for (nb::handle token : items_of(tokens.value, "tokens")) {
-    if (PyBytes_CheckExact(token.ptr())) {  // whose hash runs no code
-      PyObject* text = PyDict_GetItemWithError(kept.value.ptr(), token.ptr());
-      if (text == nullptr && PyErr_Occurred()) throw nb::python_error();
-      if (text != nullptr) {
-        texts.append(nb::borrow(text));
+    if (PyBytes_CheckExact(token.ptr())) {
+      if (const nb::object text = value_of(kept.value, token); text.is_valid()) {
+        texts.append(text);
         continue;
       }
     }
@@ -160,7 +163,9 @@ nb::tuple merges_of(const MergesFile& file, const Held& tokens, const std::vecto
     const auto [first, second, result] = file.merges[i];
     PyObject* pair = PyTuple_Pack(2, tokens[first].ptr(), tokens[second].ptr());
     if (pair == nullptr) throw nb::python_error();
+#if !defined(Py_GIL_DISABLED)
     PyObject_GC_UnTrack(pair);  // bytes form no cycles; as the collector itself would, but later
+#endif
     PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), pair);
   }
   return nb::make_tuple(list, bytes_from({file.is_used.data(), file.is_used.size()}), ids_of(file, ids));

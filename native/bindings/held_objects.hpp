@@ -1,7 +1,8 @@
 // Python objects that the core reads, held so that no Python code can change or free them meanwhile.
 // Python code may run whenever the GIL is released, a signal is handled, garbage is collected or `__index__` is called,
 // and it may change any list, dict, bytearray or array. So the items of a list are referenced all at once, before
-// anything else happens, and texts are read in place only if their bytes cannot change.
+// anything else happens, and texts are read in place only if their bytes cannot change. Without a GIL other threads may
+// run at any time; so lists and dicts are read under their locks (nb::ft_object_guard, which does nothing with a GIL).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -43,6 +44,7 @@ inline Held items_of(nb::handle sequence, const char* what) {
     const std::string type = nb::cast<std::string>(sequence.type().attr("__name__"));
     throw nb::type_error((std::string(what) + ": expected a list or tuple, got " + type).c_str());
   }
+  const nb::ft_object_guard lock(sequence);
   const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
   return Held(PySequence_Fast_ITEMS(sequence.ptr()), size);
 }
@@ -50,12 +52,26 @@ inline Held items_of(nb::handle sequence, const char* what) {
 // A snapshot of the keys and values of a dict.
 inline std::vector<std::pair<nb::object, nb::object>> items_of(const nb::dict& dict) {
   std::vector<std::pair<nb::object, nb::object>> items;
+  const nb::ft_object_guard lock(dict);
   items.reserve(dict.size());
   PyObject *key, *value;
   for (Py_ssize_t at = 0; PyDict_Next(dict.ptr(), &at, &key, &value);) {
     items.emplace_back(nb::borrow(key), nb::borrow(value));
   }
   return items;
+}
+
+// The value of a key whose hash runs no code; invalid if the dict has none.
+inline nb::object value_of(const nb::dict& dict, nb::handle key) {
+  PyObject* value = nullptr;
+#if defined(Py_GIL_DISABLED)
+  if (PyDict_GetItemRef(dict.ptr(), key.ptr(), &value) < 0) throw nb::python_error();
+#else
+  value = PyDict_GetItemWithError(dict.ptr(), key.ptr());
+  if (value == nullptr && PyErr_Occurred()) throw nb::python_error();
+  Py_XINCREF(value);
+#endif
+  return nb::steal(value);
 }
 
 // Texts that the core reads without the GIL: str, bytes, and files mapped for reading. Mutable ones are refused: a

@@ -13,9 +13,15 @@
 namespace hf_bpe {
 
 // Cached int objects of ids, so that a list costs little more than its memory. Each is made when it is first needed,
-// with the GIL.
+// with the GIL. Without a GIL each call makes its own: threads that count references to the same objects wait for each
+// other.
 class Ints {
  public:
+#if defined(Py_GIL_DISABLED)
+  explicit Ints(std::size_t) {}
+  PyObject* operator()(std::uint32_t id) const { return PyLong_FromUnsignedLong(id); }
+  void prefetch(std::uint32_t) const {}
+#else
   explicit Ints(std::size_t size) : ints_(std::min(size, kMost)) {}
   // A new reference to the int of an id; null with a Python error set.
   PyObject* operator()(std::uint32_t id) const {
@@ -33,15 +39,20 @@ class Ints {
  private:
   static constexpr std::size_t kMost = std::size_t{1} << 22;  // so that one high id does not allocate gigabytes
   mutable std::vector<nb::object> ints_;
+#endif
 };
 
-// Writes the items of an empty list, which has them when this is destroyed.
+// Writes the items of an empty list that no other code knows, which has them when this is destroyed.
 class ListWriter {
  public:
   ListWriter(nb::handle list, std::size_t size) : list_(list) {
-#if !defined(Py_GIL_DISABLED)
     if (size == 0) return;
     size_ = size;
+#if defined(Py_GIL_DISABLED)
+    filled_ = nb::steal(PyList_New(static_cast<Py_ssize_t>(size)));
+    if (!filled_.is_valid()) throw nb::python_error();
+    begin_ = next_ = reinterpret_cast<PyListObject*>(filled_.ptr())->ob_item;
+#else
     begin_ = next_ = PyMem_New(PyObject*, size);
     if (begin_ == nullptr) throw std::bad_alloc();
 #endif
@@ -49,12 +60,16 @@ class ListWriter {
   ListWriter(const ListWriter&) = delete;
   ListWriter& operator=(const ListWriter&) = delete;
   ~ListWriter() {
-#if !defined(Py_GIL_DISABLED)
     if (begin_ == nullptr) return;
     const auto list = reinterpret_cast<PyListObject*>(list_.ptr());
     list->ob_item = begin_;
     list->allocated = static_cast<Py_ssize_t>(size_);
     Py_SET_SIZE(list, next_ - begin_);
+#if defined(Py_GIL_DISABLED)  // memory of items has a header there, which only lists can make
+    const auto emptied = reinterpret_cast<PyListObject*>(filled_.ptr());
+    emptied->ob_item = nullptr;
+    emptied->allocated = 0;
+    Py_SET_SIZE(emptied, 0);
 #endif
   }
 
@@ -64,35 +79,25 @@ class ListWriter {
       if (static_cast<std::size_t>(end - ids) > kAhead) ints.prefetch(ids[kAhead]);
       PyObject* const item = ints(*ids);
       if (item == nullptr) throw nb::python_error();
-      push(item);
+      *next_++ = item;
     }
   }
   void add(std::size_t times, nb::handle item) {
 #if defined(Py_GIL_DISABLED) || PY_VERSION_HEX >= 0x030C0000  // from 3.12 on small ints are not counted
-    for (std::size_t i = 0; i < times; ++i) push(item.inc_ref().ptr());
+    for (std::size_t i = 0; i < times; ++i) Py_INCREF(item.ptr());
 #else
     Py_SET_REFCNT(item.ptr(), Py_REFCNT(item.ptr()) + static_cast<Py_ssize_t>(times));
-    next_ = std::fill_n(next_, times, item.ptr());
 #endif
+    next_ = std::fill_n(next_, times, item.ptr());
   }
 
  private:
-  // Takes the reference.
-  void push(PyObject* item) {
-#if defined(Py_GIL_DISABLED)  // items of lists are held in another way
-    const bool is_appended = PyList_Append(list_.ptr(), item) == 0;
-    Py_DECREF(item);
-    if (!is_appended) throw nb::python_error();
-#else
-    *next_++ = item;
-#endif
-  }
-
   nb::handle list_;
-#if !defined(Py_GIL_DISABLED)
+#if defined(Py_GIL_DISABLED)
+  nb::object filled_;
+#endif
   std::size_t size_ = 0;
   PyObject **begin_ = nullptr, **next_ = nullptr;
-#endif
 };
 
 // A list of empty lists. To make a list may start the garbage collector, which visits each item of the lists made since
