@@ -103,7 +103,7 @@ def encode(
         str | None, option(_SEPARATOR_HELP, metavar="TOKEN", show_default="the tokenizer's eos_token")
     ] = None,
     append_separator: Annotated[
-        bool | None, option(_APPEND_HELP, show_default="in all formats but npy", panel="Token files")
+        bool | None, option(_APPEND_HELP, show_default="if there is a separator", panel="Token files")
     ] = None,
     begin_token: Annotated[str | None, option(_BEGIN_HELP, metavar="TOKEN", panel="Token files")] = None,
     pack: Annotated[

@@ -44,7 +44,7 @@ class TokenFormat(NamedTuple):
         make: returns a writer for files with these names, given the type of ids.
         dtype: returns the type of ids, given the highest id.
         keeps_rows: whether the files say where rows end.
-        appends_separator: whether documents end with the separator unless the caller says otherwise.
+        needs_separator: whether a tokenizer without a separator is refused unless the caller wants none.
         max_ids: the most ids of a file.
         is_folder: whether the output is a folder, with fixed names of files.
         shard_tokens: the default size of a shard; None for one file.
@@ -56,7 +56,7 @@ class TokenFormat(NamedTuple):
     make: Callable[..., TokenWriter]
     dtype: Callable[[int], np.dtype[Any]]
     keeps_rows: bool = True
-    appends_separator: bool = True
+    needs_separator: bool = True
     max_ids: int | None = None
     is_folder: bool = False
     shard_tokens: int | None = None
@@ -80,7 +80,7 @@ def _only_16_bits(highest_id: int) -> np.dtype[Any]:
 FormatName = Literal["npy", "megatron", "datatrove", "nanogpt", "llm.c", "mds", "parquet", "arrow"]
 
 FORMATS: dict[FormatName, TokenFormat] = {
-    "npy": TokenFormat((".npy", ".offsets.npy"), binary.NpyFiles, _smallest, appends_separator=False),
+    "npy": TokenFormat((".npy", ".offsets.npy"), binary.NpyFiles, _smallest, needs_separator=False),
     "megatron": TokenFormat((".bin", ".idx"), megatron.MegatronFiles, megatron.megatron_dtype),
     "datatrove": TokenFormat((".ds", ".ds.index", ".ds.metadata"), datatrove.DatatroveFiles, _smallest),
     "nanogpt": TokenFormat((".bin",), binary.FlatFile, _only_16_bits, keeps_rows=False),

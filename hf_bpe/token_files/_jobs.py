@@ -59,7 +59,9 @@ def make_job(
     """Return the job of `BPETokenizer.encode_files`."""
     target = Target(format, output, share)
     separator_id = _token_id(pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator)
-    appends = target.format.appends_separator if append_separator is None else append_separator
+    # A file of offsets says where documents end without it.
+    is_needed = target.format.needs_separator or separator_id is not None
+    appends = is_needed if append_separator is None else append_separator
     if appends and separator_id is None:
         raise ValueError(
             f"separator: expected a token to end documents for format {format!r}, and the tokenizer has no eos_token; "

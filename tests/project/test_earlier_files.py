@@ -150,7 +150,7 @@ def test_work_folder_of_another_form_is_refused_and_left(files, log, resume):
 
 def encode(name, output, **options):
     tokenizer = BPETokenizer.from_pretrained(FILES / "folders" / "plain")
-    options = make.TOKEN_FILES[name] | options
+    options = {"append_separator": name != "npy"} | make.TOKEN_FILES[name] | options  # which was the default
     output = output / ("tokens.npy" if name == "npy" else "tokens")
     return tokenizer.encode_files(["root/corpus/0.jsonl", "root/corpus/1.jsonl"], output, **options)
 

@@ -141,7 +141,7 @@ def test_files_hold_the_ids_of_each_document(any_tokenizer, files, tmp_path):
     twin = pickle.loads(pickle.dumps(any_tokenizer))
     if "<|endoftext|>" not in twin.added_tokens_encoder:
         twin.add_special_tokens({"eos_token": "<|endoftext|>"})
-    written = twin.encode_files(files, tmp_path / "out.npy", num_workers=2)
+    written = twin.encode_files(files, tmp_path / "out.npy", num_workers=2, append_separator=False)
     ids, offsets = np.load(written.ids, mmap_mode="r"), np.load(tmp_path / "out.offsets.npy")
     assert (ids.dtype, offsets.dtype) == (np.uint16, np.int64)
     documents = [b"low lower<|endoftext|>", b"lowest of the low\n<|endoftext|>", b"<|endoftext|>", b"the rest"]

@@ -154,7 +154,7 @@ def test_files_have_the_ids_of_bulk_methods_and_the_manifest_the_options(tokeniz
     how = {"dropout": 0.25, "seed": 11}
     whole = tokenizer.encode_to_lists([paths[0].read_text()], first_text=0, **how)[0]
     records = tokenizer.encode_to_lists(texts, first_text=1 << 40, **how)
-    written = tokenizer.encode_files(paths, tmp_path / "x.npy", num_workers=1, **how)
+    written = tokenizer.encode_files(paths, tmp_path / "x.npy", num_workers=1, append_separator=False, **how)
     rows = rows_of(written)
     text = [token_id for row in rows[: -len([*filter(None, records)])] for token_id in row]
     assert text == whole
@@ -164,10 +164,12 @@ def test_files_have_the_ids_of_bulk_methods_and_the_manifest_the_options(tokeniz
     # Neither blocks nor workers nor work folders change an id.
     monkeypatch.setattr("hf_bpe.token_files._documents.BLOCK_BYTES", 64)
     for number, more in enumerate([{"num_workers": 1}, {"num_workers": 2}, {"work_dir": tmp_path / "work"}]):
-        again = tokenizer.encode_files(paths, tmp_path / f"y{number}.npy", **how, **more)
+        again = tokenizer.encode_files(paths, tmp_path / f"y{number}.npy", append_separator=False, **how, **more)
         assert rows_of(again) == rows
     with pytest.raises(ValueError, match="expected a run with dropout"):
-        tokenizer.encode_files(paths, tmp_path / "y2.npy", dropout=0.5, seed=11, work_dir=tmp_path / "work")
+        tokenizer.encode_files(
+            paths, tmp_path / "y2.npy", append_separator=False, dropout=0.5, seed=11, work_dir=tmp_path / "work"
+        )
     plain = json.loads(tokenizer.encode_files(paths, tmp_path / "z.npy").manifest.read_text())
     assert "seed" not in plain
 
@@ -175,7 +177,7 @@ def test_files_have_the_ids_of_bulk_methods_and_the_manifest_the_options(tokeniz
 def test_stochastok_of_files_is_for_records_only(tokenizer, sources, tmp_path):
     paths, texts = sources
     how = {"stochastok": 0.5, "seed": 11}
-    written = tokenizer.encode_files(Source(str(paths[1])), tmp_path / "x.npy", **how)
+    written = tokenizer.encode_files(Source(str(paths[1])), tmp_path / "x.npy", append_separator=False, **how)
     assert rows_of(written) == [*filter(None, tokenizer.encode_to_lists(texts, **how))]
     with pytest.raises(ValueError, match=r"stochastok: expected sources of records .* got the text file .*a\.txt"):
         tokenizer.encode_files(paths, tmp_path / "y.npy", **how)

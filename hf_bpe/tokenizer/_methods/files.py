@@ -63,12 +63,12 @@ class FileMethods(ConversionMethods):
                 offsets at which documents begin, with the end of the last, both for `numpy.load`; "megatron": `.bin`
                 and `.idx`; "datatrove": `.ds`, `.ds.index` and `.ds.metadata`; "nanogpt": `.bin`; "llm.c": `.bin` with
                 a header; "mds": a folder for MosaicML Streaming with the column `tokens`; "parquet" or "arrow": files
-                for datasets with the column `input_ids`. docs/how-to/prepare-training-data.md has more.
+                for datasets with the column `input_ids`. docs/how-to/tokenize-a-corpus.md has more.
             separator: the token that ends a document of a text file, as the end of the file does, and is its last
                 token; None for `eos_token`. Each record of JSON lines or Parquet is a document; a separator in it is
                 encoded as ordinary text.
-            append_separator: append the separator to documents that do not end with it; None to do so in all formats
-                but `npy`.
+            append_separator: append the separator to documents that do not end with it; None to do so if there is one,
+                which all formats but `npy` require.
             begin_token: a token to put before each document; None for none.
             pack: the number of ids of a sequence, which takes the place of a document as a row of the files; None for
                 documents of any length.
