@@ -23,7 +23,6 @@ import hf_bpe
 import hf_bpe.counting._count
 from hf_bpe.cli import app
 from hf_bpe.conversion import write_gpt2
-from hf_bpe.editing import extend
 from support.commands import run
 from support.profiles import by_profile, thorough
 from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
@@ -33,7 +32,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PICTURES = ROOT / "docs" / "pictures"
 PAGES = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md") if path.parent != PICTURES)
 # What a block of the pages may need; it says so after the language.
-OPTIONAL = ("accelerate", "datasets", "jinja2", "ray", "torch")
+OPTIONAL = ("accelerate", "datasets", "jinja2", "peft", "ray", "torch")
 FEATURES = {"sanitize_control_tokens": HAS_SANITIZING}  # of transformers
 
 
@@ -399,7 +398,7 @@ def test_list_of_words_of_the_guide_works_with_qwen3(test_data):
     section = page.split("## Only a list of words\n")[1].split("\n## ")[0]
     tokenizer = hf_bpe.BPETokenizer.from_pretrained(test_data / "tokenizers" / "qwen3")
     added, old = tokenizer.added_tokens_decoder, tokenizer.tokenize("Stay as you are")
-    namespace = {"tokenizer": tokenizer, "model": tokenizer.model, "extend": extend}
+    namespace = {"tokenizer": tokenizer}
     exec("".join(example.source for example in doctest.DocTestParser().get_examples(section)), namespace)
     longer, words = namespace["longer"], namespace["words"]
     assert [longer.tokenize(f" {word}") for word in words] == [[f"Ġ{word}"] for word in words]
