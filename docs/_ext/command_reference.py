@@ -1,11 +1,14 @@
 """Appends every command of `hf-bpe`, with its arguments and options, to the page `reference/cli`."""
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import typer.main
 from sphinx.application import Sphinx
 
 from hf_bpe.cli import app as commands
+from hf_bpe.cli.panels import COMMON, described
 
 PAGE = "reference/cli"
 
@@ -28,26 +31,44 @@ def paragraphs(text: str | None) -> list[str]:
     return result
 
 
-def with_notes(text: str) -> str:
-    """Return the help of an option as Markdown, with what stands in brackets at its end as a sentence."""
-    text, _, notes = text.partition("  [")
-    sentences = []
-    for note in filter(None, notes.removesuffix("]").split("; ")):
-        name, _, value = note.partition(": ")
-        if name == "default" and value != "(none)":
-            sentences.append(f"Default: {value.removeprefix('(').removesuffix(')')}.")
-        elif note.startswith("x>="):
-            sentences.append(f"At least {note.removeprefix('x>=')}.")
-        elif name != "default":
-            sentences.append(f"{note.capitalize()}.")
-    return " ".join([escaped(text), *(f"*{escaped(sentence)}*" for sentence in sentences)])
+def sentences(text: str, notes: list[str]) -> str:
+    """Return what an option is for as Markdown, with its notes as sentences."""
+    return " ".join([escaped(text), *(f"*{escaped(note[:1].upper() + note[1:])}.*" for note in notes)])
+
+
+def lists_of_commands(group: Any, context: Any, program: str) -> Iterator[str]:
+    """Yield the lines of a table of the commands, in their groups."""
+    yield from (f"| | {program} … | |", "|---|---|---|")
+    before = ""
+    for name, command in group.commands.items():
+        title = command.rich_help_panel
+        shown = f"**{title}**" if title != before else ""
+        yield f"| {shown} | [{name}](#{program}-{name}) | {escaped(command.get_short_help_str(limit=200))} |"
+        before = title
+    yield ""
+
+
+def parameters(command: Any, context: Any) -> Iterator[str]:
+    """Yield the lines about the arguments and options of a command, the options in their panels."""
+    panels: dict[str, list[Any]] = {"": [], COMMON: []}
+    for parameter in command.params:
+        if not parameter.hidden and "--help" not in parameter.opts:
+            is_argument = parameter.param_type_name == "argument"
+            panels.setdefault("" if is_argument else parameter.rich_help_panel or COMMON, []).append(parameter)
+    for title, members in panels.items():
+        if title not in ("", COMMON):
+            yield from (f"**{title}**", "")
+        for parameter in members:
+            names, text, notes = described(parameter, context)
+            names = names.replace(" / ", ", ")
+            yield from (f"::::{{option}} {names}", sentences(text, notes), "::::", "")
 
 
 def page_of(program: str = "hf-bpe") -> str:
     """Return the Markdown of all commands."""
     group = typer.main.get_command(commands)
     parent = group.context_class(group, info_name=program)
-    lines = []
+    lines = [*lists_of_commands(group, parent, program)]
     for name, command in group.commands.items():
         context = command.context_class(command, info_name=name, parent=parent)
         lines += [f"## {program} {name}", ""]
@@ -55,19 +76,14 @@ def page_of(program: str = "hf-bpe") -> str:
         lines += ["```text", " ".join([program, name, *command.collect_usage_pieces(context)]), "```", ""]
         lines += paragraphs(command.epilog)
         lines += [f":::{{program}} {program} {name}", ":::", ""]
-        for parameter in sorted(command.params, key=lambda each: each.param_type_name != "argument"):
-            record = parameter.get_help_record(context)
-            if record is not None and "--help" not in parameter.opts:
-                names, text = record
-                names = names.split()[0] if parameter.param_type_name == "argument" else names.replace(" / ", ", ")
-                lines += [f"::::{{option}} {names}", with_notes(text), "::::", ""]
+        lines += parameters(command, context)
     return "\n".join(lines)
 
 
 def append_commands(app: Sphinx, name: str, source: list[str]) -> None:
-    """Add the commands to their page as it is read."""
+    """Put the commands into their page as it is read: the list of them, and below it each."""
     if name == PAGE:
-        source[0] += page_of()
+        source[0] += "\n" + page_of()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -8,8 +8,7 @@ import typer
 
 from hf_bpe.cli.options import EXAMPLE, argument
 from hf_bpe.cli.program import HELP, command
-from hf_bpe.pretokenizers._named_patterns import PATTERNS
-from hf_bpe.pretokenizers._patterns import CHAINS
+from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS
 
 
 def _commands(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -22,9 +21,10 @@ _Name = Annotated[str | None, argument("COMMAND", _NAME_HELP, autocompletion=_co
 
 
 def patterns() -> str:
-    """Return what `hf-bpe help patterns` prints: the names of patterns, each with its expression or its stages."""
-    named = {**PATTERNS, **{name: chain.canonical for name, chain in CHAINS.items()}}
-    return "\n\n".join(f"{name}\n  {how}" for name, how in {**named, "none": "no split"}.items())
+    """Return what `hf-bpe help patterns` prints: the names of patterns, and the models that use each."""
+    named = {**{name: each.models for name, each in NAMED_PATTERNS.items()}, "none": "no split"}
+    width = max(map(len, named))
+    return "\n".join(f"{name.ljust(width)}  {models}" for name, models in named.items())
 
 
 @command(group=HELP, name="help", loads_tokenizer=False, epilog=EXAMPLE + "hf-bpe help train")
