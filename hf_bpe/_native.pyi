@@ -4,6 +4,8 @@
 from collections.abc import Callable, Sequence
 from mmap import mmap
 
+from typing_extensions import Buffer
+
 import hf_bpe.counting._runs
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._runs import Run
@@ -251,6 +253,9 @@ class Encoder:
     def encode(self, text: AnyText, options: Options) -> list[int]: ...
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]: ...
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]: ...
+    def encode_utf8(
+        self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int
+    ) -> tuple[Ids, Numbers]: ...
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]: ...
     def rows_to_lists(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None

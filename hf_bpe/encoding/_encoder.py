@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, count
 from operator import index
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR, repair_surrogates, to_printable
 from hf_bpe.reference._dropout import Dropout
 from hf_bpe.reference._encoder import Encoder as WordsEncoder
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 Value = TypeVar("Value")
 
@@ -163,6 +166,14 @@ class Encoder(Protocol):
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
         """Return the ids of each text."""
         return [self.encode(text, options.for_text(index)) for index, text in enumerate(texts)]
+
+    def encode_utf8(
+        self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int
+    ) -> tuple[Ids, Numbers]:
+        """Return the results of `encode_to_numpy` for texts in one buffer: text i is `data[begins[i] : ends[i]]`."""
+        view = memoryview(data).cast("B")
+        spans = zip(begins.tolist(), ends.tolist(), strict=True)
+        return self.encode_to_numpy([bytes(view[begin:end]) for begin, end in spans], options, threads)
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
         """Return the number of ids of each text."""

@@ -99,6 +99,27 @@ class PyEncoder {
     return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
   }
 
+  // Whoever has the buffer may change it meanwhile, so what is read of it is copied; that takes a hundredth of the
+  // time.
+  Encoded encode_utf8(const nb::object& data, const GivenNumbers& begins, const GivenNumbers& ends,
+                      const GivenOptions& given, unsigned threads) const {
+    const std::vector<std::int64_t> starts = numbers_in(begins, "begins"), stops = numbers_in(ends, "ends");
+    if (starts.size() != stops.size()) throw nb::value_error("begins, ends: expected one of each for a text");
+    const EncodingOptions options = options_of(given, starts.size(), threads);
+    const CopiedSpan copied(data, starts, stops);
+    std::vector<Text> texts;
+    texts.reserve(starts.size());
+    for (std::size_t i = 0; i < starts.size(); ++i) texts.push_back({copied.at(starts[i]), copied.at(stops[i])});
+    Encoder::Encoded encoded;
+    {
+      Poll poll{nb::none()};
+      const nb::gil_scoped_release no_gil;
+      encoded = encoder_.encode(texts, options, std::ref(poll));
+    }
+    const std::size_t size = encoded.ids.size();
+    return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
+  }
+
   Typed<nb::tuple, "tuple[Ids, Numbers, Numbers]"> encode_with_offsets(const Texts& texts,
                                                                        const GivenOptions& given) const {
     HeldTexts::Options how = this->how();
@@ -373,6 +394,14 @@ class PyEncoder {
     return decoder;
   }
 
+  static std::vector<std::int64_t> numbers_in(const GivenNumbers& given, const char* name) {
+    nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
+    if (!nb::try_cast(given.value, array)) {
+      throw nb::type_error((std::string(name) + ": expected an int64 array of one dimension").c_str());
+    }
+    return {array.data(), array.data() + array.size()};
+  }
+
   Encoder::Encoded run(const HeldTexts& held, const EncodingOptions& options) const {
     Poll poll{nb::none()};
     const nb::gil_scoped_release no_gil;
@@ -530,6 +559,10 @@ Args:
            nb::sig("def encode(self, text: AnyText, options: Options) -> list[int]"))
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "options"_a, "threads"_a)
       .def("encode_to_numpy", &PyEncoder::encode_to_numpy, "texts"_a, "options"_a, "threads"_a)
+      .def(
+          "encode_utf8", &PyEncoder::encode_utf8, "data"_a, "begins"_a, "ends"_a, "options"_a, "threads"_a,
+          nb::sig("def encode_utf8(self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int) "
+                  "-> tuple[Ids, Numbers]"))
       .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "texts"_a, "options"_a)
       .def("rows_to_lists", &PyEncoder::rows_to_lists, "ids"_a, "spans"_a, "template_ids"_a, "padding"_a.none())
       .def("rows_to_arrays", &PyEncoder::rows_to_arrays, "ids"_a, "spans"_a, "template_ids"_a, "padding"_a)

@@ -7,7 +7,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -176,6 +178,41 @@ class HeldTexts {
   nb::object only_;                   // or the single text
   std::vector<nb::object> repaired_;  // repaired texts, read instead
   std::vector<View> views_;
+};
+
+// A copy of the part of a buffer that holds several texts. Must be made with the GIL.
+class CopiedSpan {
+ public:
+  // Text i is from begins[i] to ends[i]. Throws unless each is within the buffer.
+  CopiedSpan(nb::handle buffer, const std::vector<std::int64_t>& begins, const std::vector<std::int64_t>& ends) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(buffer.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+    bool are_inside = true;
+    std::int64_t first = view.len, last = 0;
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      are_inside = are_inside && 0 <= begins[i] && begins[i] <= ends[i] && ends[i] <= view.len;
+      if (begins[i] == ends[i]) continue;
+      first = std::min(first, begins[i]);
+      last = std::max(last, ends[i]);
+    }
+    if (are_inside && first < last) {
+      begin_ = first;
+      const Byte* data = static_cast<const Byte*>(view.buf);
+      copy_.assign(data + first, data + last);
+    }
+    PyBuffer_Release(&view);
+    if (!are_inside) throw nb::value_error("begins, ends: expected positions in order and within the data");
+  }
+
+  // For an empty text any position will do.
+  const Byte* at(std::int64_t position) const {
+    const std::int64_t place = std::clamp<std::int64_t>(position - begin_, 0, static_cast<std::int64_t>(copy_.size()));
+    return copy_.data() + place;
+  }
+
+ private:
+  std::vector<Byte> copy_ = std::vector<Byte>(1);  // never without memory
+  std::int64_t begin_ = 0;
 };
 
 }  // namespace hf_bpe

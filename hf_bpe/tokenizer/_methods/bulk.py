@@ -6,9 +6,11 @@ No special tokens are added, and nothing is padded or truncated by default; spec
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from hf_bpe._utils.arguments import check_choice, check_flag, check_str, checked, optional
 from hf_bpe.canonical._canonical import CanonicalIds
+from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, import_arrow, is_arrow, joined
 from hf_bpe.encoding._encoder import AnyText, Ids, Numbers, Padding
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._session import Session
@@ -98,6 +100,8 @@ class BulkMethods(TokenizerState):
     ) -> tuple[Ids, Numbers]:
         """Return the ids of all texts in one array; for the arguments see `encode_to_lists`.
 
+        Arrays of pyarrow are read without a Python object for each text; see `encode_to_arrow`. A null is an error.
+
         Returns:
             ids: uint32, of shape (number of ids).
             offsets: int64, of shape (number of texts + 1): the ids of text i are `ids[offsets[i] : offsets[i + 1]]`.
@@ -108,8 +112,58 @@ class BulkMethods(TokenizerState):
         ([108, 111, 119], [0, 2, 2, 3])
         """
         pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
-        texts, threads = check_texts("texts", texts), threads_of(num_workers)
-        return pipeline.encode_to_numpy(texts, pipeline.options(split_special_tokens), threads, random)
+        options, threads = pipeline.options(split_special_tokens), threads_of(num_workers)
+        if not is_arrow(texts):
+            return pipeline.encode_to_numpy(check_texts("texts", texts), options, threads, random)
+        parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random, lambda: pipeline.splits)
+        ids, offsets, nulls = joined([*parts])
+        if nulls is not None:
+            raise ValueError(f"texts[{nulls.argmax()}] is null, for which arrays have no place; use encode_to_arrow")
+        return ids, offsets
+
+    @checked(**bulk.ARGUMENTS, large=check_flag)
+    def encode_to_arrow(
+        self,
+        texts: Sequence[AnyText] | Any,
+        *,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+        dropout: float | None = None,
+        stochastok: float | None = None,
+        seed: int | None = None,
+        first_text: int | Sequence[int] | None = None,
+        large: bool = False,
+    ) -> Any:
+        """Return the ids of texts as lists of Arrow; for the arguments see `encode_to_lists`.
+
+        Args:
+            texts: an array or chunked array of pyarrow with strings of any type, dictionaries and slices included, or a
+                list of texts. Arrow's buffers are read as they are, without a Python object for each text.
+            large: return lists with offsets of 64 bits, for more than 2³¹ ids.
+
+        Returns:
+            A `pyarrow.ListArray` of uint32 with a list for each text, null for null; of a chunked array a
+            `pyarrow.ChunkedArray`, whose chunks are those of the texts or several of these together.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+            TypeError: the texts are no strings.
+
+        >>> import pyarrow as pa
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
+        >>> tokenizer.encode_to_arrow(pa.array(["lo", None, ""])).to_pylist()
+        [[108, 111], None, []]
+        """
+        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        options, threads = pipeline.options(split_special_tokens), threads_of(num_workers)
+        arrow = import_arrow()
+        kind = (arrow.large_list if large else arrow.list_)(arrow.uint32())
+        if not is_arrow(texts):
+            ids, offsets = pipeline.encode_to_numpy(check_texts("texts", texts), options, threads, random)
+            return as_lists(ids, offsets, None, kind)
+        parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random, lambda: pipeline.splits)
+        lists = [as_lists(*part, kind) for part in parts]
+        return lists[0] if isinstance(texts, arrow.Array) else arrow.chunked_array(lists, kind)
 
     @checked(**bulk.ARGUMENTS)
     def encode_to_padded(

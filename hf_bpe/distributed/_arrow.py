@@ -1,0 +1,201 @@
+"""Ids for columns of Arrow: what Ray Data, Spark, datatrove and others call for each batch of rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hf_bpe._utils.arguments import at_least, check_choice, check_flag, check_str, check_strs, checked, optional
+from hf_bpe.encoding import _randomness as randomness
+from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, framed_rows, import_arrow
+from hf_bpe.encoding._randomness import Randomness
+from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.tokenizer._bulk import threads_of
+from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+
+Rows = TypeVar("Rows")  # a RecordBatch or a Table
+
+_DTYPES = ("uint32", "int32", "int64")
+
+_pipelines: dict[str, Pipeline] = {}  # of this process, by path
+
+
+def _check_tokenizer(name: str, value: Any) -> Any:
+    if isinstance(value, (str, os.PathLike)):
+        return str(Path(value).absolute())
+    if not isinstance(value, BPETokenizer):
+        raise TypeError(f"{name}: expected a path or a BPETokenizer, got {type(value).__name__}")
+    return value
+
+
+class ArrowEncoder:
+    """Encode a column of text of record batches and tables; to be called for each.
+
+    It pickles as the path of a tokenizer, which each process loads once when it first encodes, or as a tokenizer. Text
+    is read in Arrow's own buffers, so no Python object is made for a row.
+
+    Args:
+        tokenizer: a folder or file of a tokenizer, which all workers see under this name; or a `BPETokenizer`.
+        column: the column of strings; null stays null.
+        output: the column of ids, which is replaced if it is there, and else added after the others.
+        columns: the columns of the input that are passed on; None for all.
+        separator: a token to put after each text that has ids; None for none. In a text it is ordinary text then.
+        begin_token: a token to put before each text that has ids.
+        max_length: the most ids of a row, with these two tokens; ids of text are cut off at the end.
+        split_special_tokens: as in `BPETokenizer.encode_to_numpy`.
+        dropout, stochastok, seed: as in `BPETokenizer.encode_to_lists`, for `first_text`.
+        first_text: with these, the column of integers that hold the number of each text; the ids depend on it.
+        dtype: the type of ids: "uint32"; "int32" or "int64" for engines without unsigned numbers, such as Spark.
+        large: make lists with offsets of 64 bits, for more than 2³¹ ids a batch.
+        num_workers: number of threads; None for one per core. Engines run a process for each core, so the default is 1.
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        TypeError, ValueError: an argument is invalid, or a token is not one of the tokenizer.
+
+    >>> import pyarrow as pa
+    >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258, special_tokens=["<|endoftext|>"])
+    >>> encode = ArrowEncoder(tokenizer, separator="<|endoftext|>")
+    >>> table = encode(pa.table({"text": ["low", None, ""], "id": [7, 8, 9]}))
+    >>> table.column_names, table["input_ids"].to_pylist()
+    (['text', 'id', 'input_ids'], [[108, 257, 256], None, []])
+    """
+
+    @checked(
+        tokenizer=_check_tokenizer,
+        column=check_str,
+        output=check_str,
+        columns=optional(check_strs),
+        separator=optional(check_str),
+        begin_token=optional(check_str),
+        max_length=optional(at_least(1)),
+        split_special_tokens=optional(check_flag),
+        first_text=optional(check_str),
+        dtype=lambda name, value: check_choice(name, value, _DTYPES),
+        large=check_flag,
+        num_workers=optional(at_least(1)),
+        **{name: check for name, check in randomness.ARGUMENTS.items() if name != "first_text"},
+    )
+    def __init__(
+        self,
+        tokenizer: str | os.PathLike[str] | BPETokenizer,
+        column: str = "text",
+        output: str = "input_ids",
+        *,
+        columns: Sequence[str] | None = None,
+        separator: str | None = None,
+        begin_token: str | None = None,
+        max_length: int | None = None,
+        split_special_tokens: bool | None = None,
+        dropout: float | None = None,
+        stochastok: float | None = None,
+        seed: int | None = None,
+        first_text: str | None = None,
+        dtype: str = "uint32",
+        large: bool = False,
+        num_workers: int | None = 1,
+    ) -> None:
+        import_arrow()
+        self._tokenizer, self._column, self._output, self._columns = tokenizer, column, output, columns
+        self._separator, self._begin_token, self._max_length = separator, begin_token, max_length
+        self._split_special_tokens, self._first_text = split_special_tokens, first_text
+        self._dtype, self._is_large, self._num_workers = dtype, large, num_workers
+        self._random = Randomness.of(dropout, stochastok, seed)
+        is_random = dropout is not None or stochastok is not None
+        if is_random != (first_text is not None):
+            raise ValueError(
+                "first_text: expected a column with the number of each text for dropout and stochastok, and only for "
+                f"these, got {first_text!r}; batches come in any order, so the place of a row is not its number"
+            )
+        extra = [each for each in (separator, begin_token) if each is not None]
+        if max_length is not None and max_length < len(extra):
+            raise ValueError(f"max_length: expected at least {len(extra)}, the number of {extra}, got {max_length}")
+        if isinstance(tokenizer, BPETokenizer):
+            self._check_tokens(tokenizer.pipeline)
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Return a record batch or table with the column of ids.
+
+        Raises:
+            TypeError: the argument is neither, or the column holds no strings.
+            ValueError: there is no such column, or several; or ids do not fit the type or the lists.
+        """
+        arrow = import_arrow()
+        given: Any = rows
+        if not isinstance(given, (arrow.RecordBatch, arrow.Table)):
+            raise TypeError(f"rows: expected a RecordBatch or a Table of pyarrow, got {type(given).__name__}")
+        texts = self._one_column(given, self._column)
+        numbers = None if self._first_text is None else self._numbers(given)
+        lists = self._lists(arrow, texts, numbers)
+        ids = lists[0] if isinstance(given, arrow.RecordBatch) else arrow.chunked_array(lists, self._type(arrow))
+        kept = given.column_names if self._columns is None else [*self._columns]
+        columns = {name: self._one_column(given, name) for name in kept}
+        columns[self._output] = ids
+        schema = self.schema(given.schema)
+        made = type(given).from_arrays([columns[name] for name in schema.names], schema=schema)
+        return made  # type: ignore[no-any-return]
+
+    def map(self, batches: Iterable[Rows]) -> Iterator[Rows]:
+        """Yield each record batch with the column of ids, as Spark's `mapInArrow` calls it."""
+        for batch in batches:
+            yield self(batch)
+
+    def schema(self, schema: Any) -> Any:
+        """Return the schema of results, given that of the rows."""
+        arrow = import_arrow()
+        kept = schema.names if self._columns is None else [*self._columns]
+        field = arrow.field(self._output, self._type(arrow))
+        fields = [field if name == self._output else schema.field(name) for name in kept]
+        return arrow.schema(fields if self._output in kept else [*fields, field])
+
+    def _type(self, arrow: Any) -> Any:
+        make = arrow.large_list if self._is_large else arrow.list_
+        return make(getattr(arrow, self._dtype)())
+
+    def _one_column(self, rows: Any, name: str) -> Any:
+        there = rows.schema.names.count(name)
+        if there != 1:
+            raise ValueError(f"expected one column {name!r}, got {there or 'none'} among {rows.schema.names[:20]}")
+        return rows.column(name)
+
+    def _numbers(self, rows: Any) -> list[int]:
+        numbers: list[int] = self._one_column(rows, str(self._first_text)).to_pylist()
+        if not all(isinstance(number, int) for number in numbers):
+            raise ValueError(f"first_text: expected an integer in each row of {self._first_text!r}")
+        return numbers
+
+    def _pipeline(self) -> Pipeline:
+        if isinstance(self._tokenizer, BPETokenizer):
+            return self._tokenizer.pipeline
+        path = str(self._tokenizer)
+        if path not in _pipelines:
+            _pipelines[path] = BPETokenizer.convert_from(path).pipeline
+        return _pipelines[path]
+
+    def _check_tokens(self, pipeline: Pipeline) -> None:
+        for name, token in (("separator", self._separator), ("begin_token", self._begin_token)):
+            if token is not None and token not in pipeline.ids:
+                raise ValueError(f"{name}: {token!r} is not a special or added token of this tokenizer")
+
+    def _lists(self, arrow: Any, texts: Any, numbers: list[int] | None) -> list[Any]:
+        """Return the lists of ids, one for each group of chunks of the texts."""
+        pipeline = self._pipeline()
+        self._check_tokens(pipeline)
+        separator = self._separator
+        encoder = pipeline.encoder
+        if separator is not None:
+            encoder = pipeline.encoder_without(lambda token: token.content == separator)
+        options = pipeline.options(self._split_special_tokens)
+        begin = None if self._begin_token is None else pipeline.ids[self._begin_token]
+        end = None if separator is None else pipeline.ids[separator]
+        random = self._random if numbers is None else self._random._replace(first_text=numbers)
+        threads = threads_of(self._num_workers)
+        lists = []
+        for ids, offsets, nulls in encode_arrow(
+            encoder, self._column, texts, options, threads, random, lambda: pipeline.splits
+        ):
+            framed = framed_rows(ids, offsets, begin, end, self._max_length)
+            lists.append(as_lists(*framed, nulls, self._type(arrow)))
+        return lists

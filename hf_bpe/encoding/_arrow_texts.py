@@ -1,0 +1,198 @@
+"""Texts in arrays of Arrow, read from their buffers without a Python object for each; and lists of ids in Arrow."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hf_bpe.encoding._encoder import Encoder, Ids, Numbers, Options
+from hf_bpe.encoding._randomness import Randomness
+from hf_bpe.encoding._stochastok import TokenSplits
+
+_TOGETHER = 1 << 26  # bytes of small chunks that are encoded together
+_MAX_OFFSET = (1 << 31) - 1  # of a list with offsets of 32 bits
+_KINDS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "null")
+
+
+class ArrowTexts(NamedTuple):
+    """Texts in one buffer: text i is `data[begins[i] : ends[i]]`.
+
+    Attributes:
+        data: a buffer of bytes.
+        begins, ends: where texts begin and end; a null is an empty text.
+        nulls: which texts are null; None if none is.
+    """
+
+    data: Any
+    begins: Numbers
+    ends: Numbers
+    nulls: npt.NDArray[np.bool_] | None
+
+
+class ArrowIds(NamedTuple):
+    """The ids of texts: `Encoder.encode_to_numpy` says what `ids` and `offsets` are; `nulls` as in `ArrowTexts`."""
+
+    ids: Ids
+    offsets: Numbers
+    nulls: npt.NDArray[np.bool_] | None
+
+
+SplitsOf = Callable[[], TokenSplits]
+
+
+def import_arrow() -> Any:
+    """Return pyarrow, or raise an ImportError that says how to install it."""
+    try:
+        return importlib.import_module("pyarrow")
+    except ImportError:
+        raise ImportError("Arrow needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'") from None
+
+
+def is_arrow(value: object) -> bool:
+    """Return whether a value is an array or chunked array of Arrow, without importing pyarrow."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(value, (arrow.Array, arrow.ChunkedArray))
+
+
+def arrow_texts(name: str, values: Any) -> Iterator[ArrowTexts]:
+    """Yield the texts of an array of Arrow: of all string and binary types, of dictionaries of them, and of slices.
+
+    Args:
+        name: the name of the argument.
+        values: an array; or a chunked array, of which small chunks are taken together.
+
+    Raises:
+        TypeError: the values are no strings.
+    """
+    arrow = import_arrow()
+    kind = values.type.value_type if arrow.types.is_dictionary(values.type) else values.type
+    if str(kind) not in _KINDS:
+        raise TypeError(f"{name}: expected strings, got Arrow's {values.type}; give a column of strings")
+    chunks: list[Any] = []
+    size = 0
+    for chunk in values.chunks if isinstance(values, arrow.ChunkedArray) else [values]:
+        if chunks and size + chunk.nbytes > _TOGETHER:
+            yield _texts(arrow, chunks)
+            chunks, size = [], 0
+        chunks.append(chunk)
+        size += chunk.nbytes
+    if chunks:
+        yield _texts(arrow, chunks)
+
+
+def _texts(arrow: Any, chunks: list[Any]) -> ArrowTexts:
+    binary = [_as_large_binary(arrow, chunk) for chunk in chunks]
+    array = binary[0] if len(binary) == 1 else arrow.concat_arrays(binary)
+    _, offsets, data = array.buffers()
+    number = len(array)
+    if number == 0:
+        return ArrowTexts(b"", np.empty(0, np.int64), np.empty(0, np.int64), None)
+    bounds = np.frombuffer(offsets, np.int64)[array.offset : array.offset + number + 1]
+    begins, ends, nulls = bounds[:-1].copy(), bounds[1:].copy(), None
+    if array.null_count:
+        nulls = array.is_null().to_numpy(zero_copy_only=False)
+        ends[nulls] = begins[nulls]  # what a null has means nothing
+    return ArrowTexts(b"" if data is None else data, begins, ends, nulls)
+
+
+def _as_large_binary(arrow: Any, array: Any) -> Any:
+    if arrow.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return array.cast(arrow.large_binary())
+
+
+def encode_arrow(
+    encoder: Encoder, name: str, values: Any, options: Options, threads: int, random: Randomness, splits: SplitsOf
+) -> Iterator[ArrowIds]:
+    """Yield the ids of the texts of an array of Arrow, of one or several of its chunks at a time.
+
+    Args:
+        encoder, options, threads: see `Encoder.encode_to_numpy`.
+        name, values: see `arrow_texts`.
+        random, splits: how texts are encoded at random, see `Randomness.split`.
+    """
+    numbers, done = random.numbers(len(values)), 0
+    for data, begins, ends, nulls in arrow_texts(name, values):
+        part = random._replace(
+            first_text=random.first_text + done
+            if isinstance(random.first_text, int)
+            else numbers[done : done + len(begins)]
+        )
+        encoded = encoder.encode_utf8(data, begins, ends, part.options(options, len(begins)), threads)
+        yield ArrowIds(*part.split(*encoded, splits), nulls)
+        done += len(begins)
+
+
+def joined(parts: Sequence[ArrowIds]) -> ArrowIds:
+    """Return the ids of several parts as those of one."""
+    if len(parts) == 1:
+        return parts[0]
+    begins = np.cumsum([0, *(len(part.ids) for part in parts)])
+    offsets = [part.offsets[1:] + begin for part, begin in zip(parts, begins, strict=False)]
+    nulls = [part.nulls if part.nulls is not None else np.zeros(len(part.offsets) - 1, bool) for part in parts]
+    return ArrowIds(
+        np.concatenate([np.empty(0, np.uint32), *(part.ids for part in parts)]),
+        np.concatenate([np.zeros(1, np.int64), *offsets]),
+        np.concatenate([np.empty(0, bool), *nulls]) if any(part.nulls is not None for part in parts) else None,
+    )
+
+
+def framed_rows(
+    ids: Ids, offsets: Numbers, begin_id: int | None, end_id: int | None, max_length: int | None
+) -> tuple[Ids, Numbers]:
+    """Return rows of ids with an id before and after each that has any, of at most `max_length` ids with these.
+
+    >>> rows = framed_rows(np.array([5, 6, 7], np.uint32), np.array([0, 2, 2, 3]), 0, 1, 3)
+    >>> rows[0].tolist(), rows[1].tolist()
+    ([0, 5, 1, 0, 7, 1], [0, 3, 3, 6])
+    """
+    sizes = np.diff(offsets)
+    before, after = (int(each is not None) for each in (begin_id, end_id))
+    kept = sizes if max_length is None else np.minimum(sizes, max_length - before - after)
+    if not before and not after and kept is sizes:
+        return ids, offsets
+    if kept is not sizes:
+        # Positions inside each row, of which the first `kept` stay.
+        inside = np.arange(len(ids)) - np.repeat(offsets[:-1], sizes)
+        ids = ids[inside < np.repeat(kept, sizes)]
+    lengths = np.where(sizes > 0, kept + before + after, 0)
+    ends = np.cumsum(lengths)
+    framed = np.empty(int(lengths.sum()), np.uint32)
+    is_text = np.ones(len(framed), bool)
+    rows = sizes > 0
+    for each, places in ((begin_id, (ends - lengths)[rows]), (end_id, ends[rows] - 1)):
+        if each is not None:
+            framed[places] = each
+            is_text[places] = False
+    framed[is_text] = ids
+    return framed, np.concatenate([[0], ends]).astype(np.int64)
+
+
+def as_lists(ids: Ids, offsets: Numbers, nulls: npt.NDArray[np.bool_] | None, kind: Any) -> Any:
+    """Return rows of ids as an array of Arrow.
+
+    Args:
+        ids, offsets: as of `Encoder.encode_to_numpy`.
+        nulls: which rows are null.
+        kind: the type: a list or large list of uint32, int32 or int64.
+
+    Raises:
+        ValueError: there are more ids than offsets of 32 bits can count, or an id does not fit.
+    """
+    arrow = import_arrow()
+    is_large = arrow.types.is_large_list(kind)
+    if not is_large and offsets[-1] > _MAX_OFFSET:
+        raise ValueError(f"got {offsets[-1]} ids, more than offsets of 32 bits can count; give large=True")
+    dtype = np.dtype(kind.value_type.to_pandas_dtype())
+    if len(ids) and int(ids.max()) > np.iinfo(dtype).max:
+        raise ValueError(f"the id {ids.max()} does not fit {dtype}; give another dtype")
+    values = ids.view(np.int32) if dtype == np.int32 else ids.astype(dtype, copy=False)
+    make = arrow.LargeListArray if is_large else arrow.ListArray
+    mask = None if nulls is None else arrow.array(nulls)
+    starts = arrow.array(offsets if is_large else offsets.astype(np.int32))
+    return make.from_arrays(starts, arrow.array(values), type=kind, mask=mask)
