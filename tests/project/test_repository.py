@@ -194,6 +194,22 @@ def test_links_of_the_pages_lead_somewhere():
     assert lost == []
 
 
+BRITISH = (
+    r"(?i)colour|neighbour|behaviour|favour|honour|catalogue|licence|artefact|(?:token|normal|initial|optim)is[ei]"
+)
+NAMED = {"suggestions.py": 2, "stability.md": 1}  # what people may type; an old name
+
+
+def test_spelling_is_american():
+    paths = [
+        path for name in ("hf_bpe", "conversion", "docs", "native", "examples") for path in (ROOT / name).rglob("*.*")
+    ]
+    paths = [path for path in (*paths, *ROOT.glob("*.md")) if path.suffix in (".py", ".md", ".hpp", ".cpp", ".js")]
+    found = {path.name: len(re.findall(BRITISH, path.read_text("utf-8"))) for path in paths}
+    assert len(paths) > 300
+    assert {name: number for name, number in found.items() if number} == NAMED
+
+
 def test_the_source_distribution_holds_what_building_and_testing_need_and_nothing_built(tmp_path, monkeypatch):
     backend = pytest.importorskip("scikit_build_core.build", reason="only developers build source distributions here")
     monkeypatch.chdir(ROOT)
