@@ -132,7 +132,7 @@ def _read_messages(path: Path) -> list[Mapping[str, Any]]:
     """Return the messages of a chat in a file of JSON: a list, or an object that holds it as `messages`."""
     try:
         found = json.loads(decode(path, read_bounded(path, "list of messages")))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: expected JSON, a list of messages: {error}") from None
     messages = found.get("messages") if isinstance(found, dict) else found
     are_messages = isinstance(messages, list) and all(
@@ -154,6 +154,7 @@ def _show_turns(
     from dataclasses import replace
 
     from hf_bpe.analysis._show import show as shown
+    from hf_bpe.encoding._encoder import as_str
     from hf_bpe.playground._chats import render_turns
 
     try:
@@ -163,7 +164,7 @@ def _show_turns(
     whole = shown(tokenizer, text, **options)
     if not whole.is_exact:
         return whole, [("all turns", whole)]
-    starts = [len(text[: part.start].encode()) for part in parts]
+    starts = [len(as_str(text[: part.start]).encode()) for part in parts]
     turns: list[list[Any]] = [[] for _ in parts]
     place = turn = 0
     for token in whole.tokens:

@@ -85,6 +85,10 @@ def test_chats_are_shown_turn_by_turn(tokenizer, folder, tmp_path):
         whole = chatty.apply_chat_template(CHAT, tokenize=False)
         assert result.stderr == f"hf-bpe: chatty: {show(chatty, whole).summary}\n"
     assert "has no chat template" in error("show", folder, "--chat", file)
+    file.write_text(json.dumps([{"role": "user", "content": "low\ud800"}, *CHAT]), encoding="utf-8")
+    assert "2 · user: " in run("show", tmp_path / "chatty", "--chat", file).stdout
+    file.write_text("[" * 100_000, encoding="utf-8")
+    assert "expected JSON, a list of messages" in error("show", tmp_path / "chatty", "--chat", file)
     file.write_text('[{"role": "user"}]', encoding="utf-8")
     assert "expected a list of messages, such as" in error("show", tmp_path / "chatty", "--chat", file)
 
