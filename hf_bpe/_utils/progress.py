@@ -54,10 +54,11 @@ def make_bar(**options: Any) -> tqdm[Any]:
     if "ipykernel" in sys.modules and not options.get("disable"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of ipywidgets that are not installed
-            from tqdm.auto import tqdm as bar  # which imports asyncio
-    else:
-        from tqdm import tqdm as bar
-    return bar(**options)
+            from tqdm import auto  # which imports asyncio
+        return auto.tqdm(**options)
+    from tqdm import tqdm
+
+    return tqdm(**options)
 
 
 class Progress:

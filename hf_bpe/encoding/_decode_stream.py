@@ -39,7 +39,8 @@ class DecodeStream:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} that holds {self._held() or 'nothing'}>"
+        held = repr(self._held()) if self._held() else "nothing"
+        return f"<{type(self).__name__} that holds {held}>"
 
     def _held(self) -> bytes:
         """Return the bytes of a character that is not complete."""
