@@ -54,8 +54,8 @@ def make_bar(**options: Any) -> tqdm[Any]:
     if "ipykernel" in sys.modules and not options.get("disable"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of ipywidgets that are not installed
-            from tqdm import auto  # which imports asyncio
-        return auto.tqdm(**options)
+            from tqdm.auto import tqdm as widget  # which imports asyncio
+        return widget(**options)
     from tqdm import tqdm
 
     return tqdm(**options)
