@@ -72,7 +72,7 @@ COMMANDS = {
     "merge-manifests OUT": "no manifest of a part",
     "project FOLDER OUT -o OUT2 --size 270": "No such file",
     "project FOLDER TEXT -o OUT --size 270": "No such file",
-    "project FOLDER OUT -o OUT2": "Missing option '--size'",
+    "project FOLDER OUT -o OUT2": "give --size N: number of tokens",
     "decode FOLDER TEXT": "expected a token id, got",
     "decode FOLDER nothing.npy": "nothing.npy: No such file",
     "show FOLDER hello": "there is no file 'hello'; to show this text itself, give --text 'hello'",
