@@ -7,6 +7,7 @@ them (docs/how-to/train-at-scale.md). Counts go from worker to worker; this proc
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -54,10 +55,7 @@ def count(
         TypeError: a source is an iterable, which other machines cannot read.
         ray.exceptions.RayError: a task failed more often than it is retried; the exception holds the cause.
     """
-    try:
-        import ray
-    except ImportError as error:
-        raise ImportError("counting on a cluster needs Ray: pip install 'hf_bpe[ray]'") from error
+    ray = import_ray()
     fan_in = check_int("fan_in", fan_in, 2)
     settings = Settings.checked(pattern, special_tokens)
     shards = plan(source, shard_bytes=shard_bytes)
@@ -65,7 +63,7 @@ def count(
         if not shard.is_file:
             raise TypeError(f"source: {shard.name} is not a file; other machines can read only files")
 
-    with _connected(ray, address):
+    with connected(ray, address):
         task = ray.remote(num_cpus=1, max_retries=max_retries)
         count_some, merge = task(_count), task(_merge)
         at_once = 2 * _cpus(ray)
@@ -125,8 +123,17 @@ def _cpus(ray: Any) -> int:
     return max(int(ray.cluster_resources().get("CPU", 1)), 1)
 
 
+def import_ray() -> Any:
+    """Return Ray, or raise an ImportError that says how to install it."""
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise ImportError("work on a cluster needs Ray: pip install 'hf_bpe[ray]'") from error
+
+
 @contextlib.contextmanager
-def _connected(ray: Any, address: str | None) -> Iterator[None]:
+def connected(ray: Any, address: str | None) -> Iterator[None]:
+    """Connect to a cluster, unless this process is connected, and leave it afterwards."""
     if ray.is_initialized():
         yield
         return
