@@ -2,9 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
 
-from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, analysis, count, editing, train
+import hf_bpe
+from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, accelerate, analysis, count, editing, train
 from hf_bpe.pretokenizers import canonical_pattern
 from support.commands import run
 
@@ -112,6 +114,31 @@ COMMANDS = {
 
 TOKENIZER = BPETokenizer.train(["low lower lowest"], vocab_size=258)
 MODEL = TOKENIZER.model
+
+
+class Column:
+    """A column of a table, as pandas has it."""
+
+    def tolist(self):
+        return ["low", "lower"]
+
+    def __repr__(self):
+        return "0    low\n1    lower"
+
+
+class DataFrame:
+    """A table, as pandas has it, which tests do not need."""
+
+    columns = ("text",)
+
+    def __iter__(self):
+        return iter(self.columns)
+
+    def __getitem__(self, name):
+        return Column()
+
+
+TABLE = DataFrame()
 CALLS = {
     "train of a text": (lambda: train("low lower", 300), "a str is a path"),
     "train without a size": (lambda: train(["low"]), "give either vocab_size or num_merges"),
@@ -129,7 +156,7 @@ CALLS = {
     "misspelt setting": (lambda: BPETokenizer.train(["low"], 300, eos="x"), "did you mean 'eos_token'"),
     "a model by place": (lambda: BPETokenizer(MODEL), r"BPETokenizer\(model=model\)"),
     "no model": (lambda: BPETokenizer(), "needs a model, or vocab_file and merges_file"),
-    "an empty folder": (lambda: BPETokenizer.from_pretrained("."), "expected tokenizer.json"),
+    "an empty folder": (lambda: BPETokenizer.from_pretrained("empty"), "expected tokenizer.json"),
     "a path that is not there": (lambda: BPETokenizer.from_pretrained("./typo"), "there is no such folder"),
     "a tokenizer to edit": (lambda: editing.extend(TOKENIZER, ["low"], 1), r"give its \.model"),
     "a model to take": (lambda: TOKENIZER.with_model(MODEL), "give all of what it returned"),
@@ -150,7 +177,184 @@ CALLS = {
     "counts of a str": (lambda: WordCounts({"low": "1"}), "expected str or bytes with an int"),
     "a misspelt count": (lambda: count(["low"], patern="gpt2"), "did you mean 'pattern'"),
     "a merge of no tokens": (lambda: BPEModel({0: b"a"}, [(b"a", b"b")]), "merge "),
+    # What newcomers try, who know transformers, tokenizers, tiktoken or SentencePiece.
+    "train on a table": (
+        lambda: train(TABLE, 300),
+        r"got a DataFrame, .* give the one with the text, such as data\['text'\]",
+    ),
+    "train on a dict of columns": (lambda: train({"text": ["low"]}, 300), r"give a value, such as data\['text'\]"),
+    "train on numbers": (lambda: train(np.arange(3), 300), "values of the type int64; give one of strings"),
+    "train on None": (lambda: train(None, 300), "expected a path, paths or an iterable of texts, got NoneType"),
+    "a size in words": (lambda: train(["low"], "32k"), "vocab_size: expected an int, got '32k'"),
+    "a size of half a token": (lambda: train(["low"], 300.5), "vocab_size: expected an int, got 300.5"),
+    "a size below the bytes": (lambda: train(["low"], 100), "100 is too small: 256 bytes"),
+    "two sizes": (lambda: train(["low"], 300, num_merges=3), "give either vocab_size or num_merges"),
+    "a special token twice": (lambda: train(["low"], 300, ["<x>", "<x>"]), "'<x>' is given twice"),
+    "a special token of a number": (lambda: train(["low"], 300, [5]), "special token 5: expected str, got int"),
+    "a pattern of a model": (lambda: train(["low"], 300, pattern="gpt4"), "'gpt4' is not known: did you mean 'cl100k'"),
+    "half a pattern": (lambda: train(["low"], 300, pattern="cl100"), "'cl100' is not known: did you mean 'cl100k'"),
+    "a normalizer of a model": (
+        lambda: train(["low"], 300, normalizer="NFC"),
+        r"BPETokenizer\.train\(…, normalizer='NFC'\) normalizes it first",
+    ),
+    "an unknown normalizer": (
+        lambda: BPETokenizer.train(["low"], 300, normalizer="nfc"),
+        "expected one of None, 'NFC'",
+    ),
+    "a trainer": (lambda: BPETokenizer.train(["low"], 300, trainer="x"), "unknown option 'trainer'; expected one of"),
+    "no workers": (lambda: train(["low"], 300, num_workers=0), "num_workers: expected at least 1, got 0"),
+    "memory in words": (lambda: train(["low"], 300, max_memory="lots"), "max_memory: expected a number of bytes, or"),
+    "a tokenizer to continue from": (
+        lambda: train(["low"], 300, initial=TOKENIZER),
+        r"expected a BPEModel.*give its \.model",
+    ),
+    "an id as a token": (
+        lambda: BPETokenizer.train(["low"], 300, pad_token=0),
+        "pad_token: expected a str or an AddedToken",
+    ),
+    "an unknown side": (lambda: BPETokenizer.train(["low"], 300, padding_side="center"), "one of 'left', 'right', got"),
+    "a file to the constructor": (
+        lambda: BPETokenizer("tokenizer.json"),
+        r"write BPETokenizer\.from_pretrained\('\.'\)",
+    ),
+    "a folder to the constructor": (lambda: BPETokenizer("saved"), r"write BPETokenizer\.from_pretrained\('saved'\)"),
+    "a name to the constructor": (lambda: BPETokenizer("Qwen/Qwen3-0.6B"), r"from_pretrained\('Qwen/Qwen3-0\.6B'\)"),
+    "ranks to the constructor": (
+        lambda: BPETokenizer("saved.tiktoken"),
+        r"write BPETokenizer\.convert_from\('saved\.tik",
+    ),
+    "a vocabulary to the constructor": (
+        lambda: BPETokenizer({"a": 0}, []),
+        "vocab_file: expected a path, got {'a': 0}",
+    ),
+    "a file to load": (
+        lambda: BPETokenizer.from_pretrained("saved/tokenizer.json"),
+        r"got the file 'saved/tokenizer.json'; write BPETokenizer\.from_pretrained\('saved'\)",
+    ),
+    "ranks to load": (
+        lambda: BPETokenizer.from_pretrained("saved.tiktoken"),
+        r"BPETokenizer\.convert_from\('saved\.tik",
+    ),
+    "nothing to load": (lambda: BPETokenizer.from_pretrained(None), "expected a path, got None"),
+    "a misspelt option of loading": (
+        lambda: BPETokenizer.from_pretrained("saved", paddin_side="left"),
+        "did you mean 'padding_side'",
+    ),
+    "a file that is not there": (lambda: BPETokenizer.convert_from("missing.json"), "No such file .*missing.json"),
+    "a model like one of OpenAI": (lambda: BPETokenizer.convert_from("gpt-4o-mine"), "No such file .*gpt-4o-mine"),
+    "an unknown format": (
+        lambda: BPETokenizer.convert_from("saved", format="ggml"),
+        "unknown format 'ggml': expected one of",
+    ),
+    "a text to convert": (lambda: BPETokenizer.convert_from("text.txt"), "unknown format; expected one of .*got b'low"),
+    "an int to convert": (lambda: BPETokenizer.convert_from(5), "expected a path, the name of an encoding of tiktoken"),
+    "an unknown suffix": (lambda: TOKENIZER.convert_to("x.bin"), r"a file that ends in \.gguf .*got 'x\.bin'"),
+    "an unknown feature": (
+        lambda: TOKENIZER.convert_to("x.tiktoken", drop=["patern"]),
+        "drop: expected some of pattern",
+    ),
+    "Tokenizer": (lambda: hf_bpe.Tokenizer, "in hf_bpe it is BPETokenizer"),
+    "get_encoding": (
+        lambda: hf_bpe.get_encoding("cl100k_base"),
+        r"it is BPETokenizer\.convert_from\(\"cl100k_base\"\)",
+    ),
+    "SentencePieceProcessor": (lambda: hf_bpe.SentencePieceProcessor(), r"it is BPETokenizer\.from_pretrained"),
+    "extend of the package": (
+        lambda: hf_bpe.extend(MODEL, ["low"], 1),
+        r"BPETokenizer\.extend, or hf_bpe\.editing\.extend",
+    ),
+    "from_file": (lambda: TOKENIZER.from_file("tokenizer.json"), r"it is BPETokenizer\.from_pretrained\(folder\)"),
+    "encode_batch": (lambda: TOKENIZER.encode_batch(["low"]), r"it is tokenizer\(texts\)"),
+    "token_to_id": (lambda: TOKENIZER.token_to_id("low"), r"it is convert_tokens_to_ids\(token\)"),
+    "get_vocab_size": (lambda: TOKENIZER.get_vocab_size(), r"it is len\(tokenizer\)"),
+    "encode_ordinary": (lambda: TOKENIZER.encode_ordinary("low"), r"it is encode\(text, split_special_tokens=True\)"),
+    "n_vocab": (lambda: TOKENIZER.n_vocab, r"it is len\(tokenizer\)"),
+    "EncodeAsIds": (lambda: TOKENIZER.EncodeAsIds("low"), r"it is encode\(text, add_special_tokens=False\)"),
+    "pad_id": (lambda: TOKENIZER.pad_id(), "it is pad_token_id"),
+    "save": (lambda: TOKENIZER.save("x.json"), r"it is save_pretrained\(folder\)"),
+    "bytes to encode": (lambda: TOKENIZER.encode(b"low"), "got b'low'; encode_bytes takes bytes"),
+    "nothing to encode": (lambda: TOKENIZER.encode(None), "text: expected a str, .* got None"),
+    "a text that is missing": (lambda: TOKENIZER(["low", None]), r"text: expected a str, .* got \['low', None\]"),
+    "a column to encode": (lambda: TOKENIZER(TABLE["text"]), r"got 0 low .*; give text\.tolist\(\)"),
+    "a misspelt padding": (lambda: TOKENIZER("low", padding="longst"), "expected one of 'longest', .* got 'longst'"),
+    "tensors of torch": (lambda: TOKENIZER("low", return_tensors="torch"), "expected one of 'pt', 'np', 'mlx', got"),
+    "a misspelt truncation": (lambda: TOKENIZER("low", truncation="first"), "expected one of 'only_first', .* got"),
+    "a length in words": (lambda: TOKENIZER("low", max_length="5"), "max_length: expected an int, got '5'"),
+    "half a name of an option": (
+        lambda: TOKENIZER("low", return_offsets=True),
+        "did you mean 'return_offsets_mapping'",
+    ),
+    "one allowed token": (
+        lambda: TOKENIZER.encode("low", allowed_special="<x>"),
+        "expected 'all' or a set of special tokens",
+    ),
+    "dropout of two": (lambda: TOKENIZER("low", dropout=2), "dropout: expected at most 1, got 2"),
+    "nothing to decode": (lambda: TOKENIZER.decode(None), "token_ids: expected ids, got None"),
+    "ids three deep": (lambda: TOKENIZER.decode([[[1]]]), r"expected an int, got \[1\]"),
+    "no tokens": (lambda: TOKENIZER.convert_tokens_to_ids(None), "tokens: expected a list of str, got None"),
+    "tokens for ids": (lambda: TOKENIZER.convert_ids_to_tokens("low"), "ids: expected ids, got 'low'"),
+    "rows without padding": (
+        lambda: TOKENIZER.encode_to_padded(["low", "lower"]),
+        "need a pad_token.*train with pad_token=",
+    ),
+    "an unknown format of ids": (
+        lambda: TOKENIZER.encode_files("text.txt", "x", format="megatorn"),
+        "one of 'npy', 'megatron'",
+    ),
+    "special tokens without roles": (
+        lambda: TOKENIZER.add_special_tokens(["<y>"]),
+        r"expected roles .*add_tokens\(\[…\], special_tokens=True\)",
+    ),
+    "a number of tokens": (lambda: TOKENIZER.add_tokens(5), "new_tokens: expected a list, got 5"),
+    "a start without a token": (
+        lambda: setattr(TOKENIZER, "add_bos_token", True),
+        "add_bos_token=True needs a bos_token",
+    ),
+    "nowhere to save": (lambda: TOKENIZER.save_pretrained(None), "save_directory: expected a path, got None"),
+    "fewer than no tokens": (lambda: TOKENIZER.extend(["low"], -1), "number: expected at least 0, got -1"),
+    "a table to extend from": (lambda: TOKENIZER.extend(TABLE, 3), "got a DataFrame"),
+    "a misspelt option of extending": (lambda: TOKENIZER.extend(["low"], 3, patern="x"), "did you mean 'pattern'"),
+    "a larger truncation": (lambda: TOKENIZER.truncate(999), "vocab_size: expected .* got 999"),
+    "pruning nothing": (
+        lambda: TOKENIZER.prune(),
+        "prune: expected keep=ids; or text, or counts, with either vocab_size",
+    ),
+    "pruning to no size": (lambda: TOKENIZER.prune(["low"]), r"either vocab_size or min_count; got .*input=\['low'\]"),
+    "a text to keep": (lambda: TOKENIZER.prune(keep="low"), "keep: expected ids, got 'low'"),
+    "unknown ids to keep": (lambda: TOKENIZER.prune(keep=[99999]), "keep: the model has no token 99999"),
+    "ids that are gone": (lambda: TOKENIZER.truncate(257)[1].ids([257]), "257 has no new id: its token was removed"),
+    "a vocabulary the other way": (lambda: BPEModel({"a": 0}, []), "vocab: id 'a' is str, expected int"),
+    "merges as text": (lambda: BPEModel({0: b"a"}, ["a b"]), "merge 0: expected a pair of bytes, got 'a b'"),
+    "an unknown format of text": (
+        lambda: Source("x.txt", format="xml"),
+        "expected one of None, 'text', 'jsonl', 'parquet'",
+    ),
+    "a comparison of one": (
+        lambda: analysis.compare(TOKENIZER, ["low"]),
+        "tokenizers: expected a list of tokenizers, or",
+    ),
+    "a tree of several tokens": (
+        lambda: analysis.merge_tree(TOKENIZER, "quick"),
+        "is not one token; it is encoded as q",
+    ),
+    "an int to show": (lambda: analysis.show(TOKENIZER, 5), "text: expected str or bytes, got 5"),
+    "an accelerated BPETokenizer": (lambda: accelerate(TOKENIZER), "got BPETokenizer; it needs no acceleration"),
+    "a path to accelerate": (
+        lambda: accelerate("folder"),
+        r"got str; write accelerate\(AutoTokenizer\.from_pretrained\('folder'\)\)",
+    ),
 }
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Return a folder with what wrong calls name."""
+    path = tmp_path_factory.mktemp("calls")
+    TOKENIZER.save_pretrained(path / "saved")
+    TOKENIZER.convert_to(path / "saved.tiktoken")
+    (path / "empty").mkdir()
+    (path / "text.txt").write_text("low lower\n")
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -180,12 +384,13 @@ def test_wrong_command_ends_in_one_line_that_helps(command, files, tmp_path, mon
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_wrong_call_raises_a_message_that_helps(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_wrong_call_raises_a_message_that_helps(name, saved, monkeypatch):
+    monkeypatch.chdir(saved)
     call, message = CALLS[name]
-    with pytest.raises((TypeError, ValueError, OSError), match=message):
+    with pytest.raises((TypeError, ValueError, OSError, AttributeError), match=message) as raised:
         call()
+    assert "\n" not in str(raised.value)
 
 
-def test_there_are_a_hundred():
-    assert len(COMMANDS) + len(CALLS) >= 100
+def test_there_are_two_hundred():
+    assert len(COMMANDS) + len(CALLS) >= 200

@@ -33,6 +33,8 @@ def short_repr(value: object) -> str:
         text = repr(value)
     except Exception:  # an int with too many digits, or a class of the user whose __repr__ fails
         return f"a value of type {type(value).__name__}"
+    if "\n" in text:  # as tables write theirs
+        text = " ".join(text.split())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
@@ -64,7 +66,7 @@ def _suggestion(name: str, known: list[str]) -> str:
     # Names such as min_freq and eos begin like the option that is meant, or are a part of it.
     close = difflib.get_close_matches(name, known, 1, 0.7)
     close = close or [each for each in known if each.startswith(name) or (len(name) > 3 and name in each)]
-    close = close or difflib.get_close_matches(name, known, 1, 0.5)
+    close = close or difflib.get_close_matches(name, known, 1, 0.6)
     return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 from transformers.utils import logging
 
+from hf_bpe._utils.arguments import short_repr
 from hf_bpe.fast._accelerated import accelerated_class
 from hf_bpe.fast._tokenization_fast import BPETokenizerFast, seal
 from hf_bpe.tokenizer._direct_methods import ALL_HOOKS
@@ -37,9 +38,14 @@ def accelerate(tokenizer: Any) -> Any:
     ([257, 32, 257, 101, 114], True)
     """
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        advice = ""
+        if isinstance(tokenizer, BPETokenizer):
+            advice = "; it needs no acceleration"
+        elif isinstance(tokenizer, str):
+            advice = f"; write accelerate(AutoTokenizer.from_pretrained({short_repr(tokenizer)}))"
         raise TypeError(
             "accelerate: expected a fast tokenizer of transformers (PreTrainedTokenizerFast), got "
-            f"{type(tokenizer).__name__}"
+            f"{type(tokenizer).__name__}{advice}"
         )
     if isinstance(tokenizer, BPETokenizerFast):
         return tokenizer

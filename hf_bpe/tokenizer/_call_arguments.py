@@ -147,7 +147,10 @@ def _check_input(name: str, value: Any, in_words: bool) -> None:
     """Raise a ValueError if the value is neither text nor ids."""
     if not _is_input(value, in_words, depth=3):
         words = "lists of str, because is_split_into_words is set" if in_words else "a str, or a list of str"
-        raise ValueError(f"{name}: expected {words}, a list or pair of these, or ids; got {short_repr(value)}")
+        advice = "; encode_bytes takes bytes" if isinstance(value, bytes) else ""
+        if not isinstance(value, bytes) and hasattr(value, "tolist"):
+            advice = f"; give {name}.tolist()"
+        raise ValueError(f"{name}: expected {words}, a list or pair of these, or ids; got {short_repr(value)}{advice}")
 
 
 def _is_input(value: Any, in_words: bool, depth: int) -> bool:

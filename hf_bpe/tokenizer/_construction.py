@@ -56,7 +56,7 @@ def find_model(
     if vocab_file is not None and merges_file is None:
         raise ValueError(
             "BPETokenizer takes vocab_file, a vocab.json, and merges_file; got only "
-            f"{os.fspath(vocab_file)!r}: write {_loading(vocab_file)}"
+            f"{os.fspath(vocab_file)!r}: write {loading_call(vocab_file)}"
         )
     if vocab_file is None or merges_file is None:
         raise ValueError(
@@ -73,8 +73,8 @@ def find_model(
     return with_normalizer(model, normalizer).with_signature(signature), printable_vocab
 
 
-def _loading(path: str | os.PathLike[str]) -> str:
-    """Return the call that loads what somebody gave to the constructor: a folder, a name of the Hub, or a file."""
+def loading_call(path: str | os.PathLike[str]) -> str:
+    """Return the call that loads a folder, a name of the Hub, or a file."""
     file = Path(path)
     if file.is_dir() or not file.suffix or not (file.is_file() or file.suffix == ".json"):
         return f"BPETokenizer.from_pretrained({os.fspath(path)!r})"

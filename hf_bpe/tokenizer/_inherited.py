@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenizers import AddedToken
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import ExplicitEnum, PaddingStrategy, TensorType
 
@@ -25,6 +26,7 @@ from hf_bpe._utils.arguments import (
     checked,
     one_of,
     optional,
+    short_repr,
 )
 from hf_bpe._utils.input_files import check_json_file
 from hf_bpe._utils.paths import check_output
@@ -64,6 +66,15 @@ def _check_vocab_file(name: str, value: Any) -> Any:
     return check_path(name, value)
 
 
+def _check_roles(name: str, value: Any) -> Any:
+    if isinstance(value, (str, AddedToken, list, tuple)):
+        raise TypeError(
+            f"{name}: expected roles and their tokens, such as {{'pad_token': '<pad>'}}, got {short_repr(value)}; "
+            "add_tokens([…], special_tokens=True) adds tokens without roles"
+        )
+    return check_mapping(name, value)
+
+
 CONSTRUCTOR: dict[str, Check] = {
     "vocab_file": optional(_check_vocab_file),
     "merges_file": optional(check_path),
@@ -91,7 +102,7 @@ ARGUMENTS: dict[str, Check] = {
     **dict.fromkeys(("token_ids_1", "pair_ids"), optional(check_ids)),
     "text": check_str,
     "new_tokens": optional(check_tokens),
-    "special_tokens_dict": optional(check_mapping),
+    "special_tokens_dict": optional(_check_roles),
     "chat_template": optional(check_str),
     "save_directory": check_output,
     "filename_prefix": optional(check_path),

@@ -107,24 +107,3 @@ OTHER_NAMES_OF_PACKAGE: dict[str, str] = {
     "NormalizedTexts": "hf_bpe.counting.NormalizedTexts; with normalizer=… train and extend normalize by themselves",
 }
 """Name → what it is in hf_bpe."""
-
-
-def advice(name: str) -> str:
-    """Return what to write instead of a name of `OTHER_NAMES`, for the end of a message."""
-    return f"in BPETokenizer it is {OTHER_NAMES[name]}"
-
-
-class OnlyInOthers:
-    """An attribute of a class that other libraries have: looking it up raises an AttributeError with advice.
-
-    Only for names that are looked up in the class itself, where `__getattr__` is not asked.
-    """
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.owner, self.name = owner, name
-
-    def __get__(self, instance: object, cls: type | None = None) -> None:
-        kind = self.owner if cls is None else cls
-        raise AttributeError(
-            f"type object {kind.__name__!r} has no attribute {self.name!r}; {advice(self.name)}", name=self.name
-        )

@@ -34,7 +34,7 @@ from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens
 from hf_bpe.tokenizer._calls import WarningsGiven
-from hf_bpe.tokenizer._construction import find_model, make_vocabulary
+from hf_bpe.tokenizer._construction import find_model, loading_call, make_vocabulary
 from hf_bpe.tokenizer._direct_methods import DirectMethods
 from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR, CheckedTokenizer
@@ -337,6 +337,11 @@ class BPETokenizer(
         [257]
         """
         check_loading(cls, BPETokenizer, kwargs)
+        if Path(pretrained_model_name_or_path).is_file():
+            raise ValueError(
+                f"from_pretrained: expected a folder or a name of the Hub, got the file "
+                f"{os.fspath(pretrained_model_name_or_path)!r}; write {loading_call(pretrained_model_name_or_path)}"
+            )
         folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
         # Checked here, because transformers reads it in several places with different errors.
         if (folder / CONFIG_FILE).is_file():

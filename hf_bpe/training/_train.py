@@ -92,6 +92,14 @@ def train_bpe(
     return model.vocab, model.merges
 
 
+def _refuse_normalizer(name: str, value: object) -> None:
+    """Raise a TypeError for an option that people expect here."""
+    raise TypeError(
+        f"train: unknown option {name!r}, because a model is trained on text as it is; "
+        f"BPETokenizer.train(…, {name}={short_repr(value)}) normalizes it first"
+    )
+
+
 @overload
 def train(
     input: Input,
@@ -118,6 +126,7 @@ def train(
     **options: Unpack[_OtherOptions],
 ) -> list[BPEModel]: ...
 @checked(
+    normalizer=_refuse_normalizer,
     initial_alphabet=one_of(*get_args(InitialAlphabet)),
     initial=optional(check_model),
     parity=optional(check_parity),

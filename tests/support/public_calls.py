@@ -292,6 +292,10 @@ def targets(folder: Path) -> list[Target]:
         ),
         method("convert_to", path=output + "2", format="gpt2", drop=["pattern"], verify=False),
         method("with_model", edited=editing.truncate(MODEL, 258)),
+        method("truncate", vocab_size=258),
+        method("extend", input=["low lower"], number=1, special_tokens=["<y>"]),
+        method("prune", input=["low lower"], vocab_size=258, num_workers=1),
+        method("prune", keep=[257]),
         method("session", text="low", split_special_tokens=False),
         method(
             "train_new_from_iterator",

@@ -133,7 +133,7 @@ class TestPrune:
             tokenizer.prune(WordCounts({"low": 5}, pattern="qwen2"), min_count=1)
         with pytest.raises(TypeError, match="num_workers is only for text"):
             tokenizer.prune(WordCounts({"low": 5}), min_count=1, num_workers=2)
-        with pytest.raises(TypeError, match="expected ids to keep, or counts"):
+        with pytest.raises(TypeError, match="prune: expected keep=ids; or text, or counts, with either"):
             tokenizer.prune()
 
 

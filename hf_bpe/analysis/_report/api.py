@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from hf_bpe._native_core import require_core
+from hf_bpe._utils.arguments import check_sequence
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.analysis._report.compression_curve import Merges
 from hf_bpe.analysis._report.documents import Comparison, Report
@@ -111,6 +112,8 @@ def compare(
     >>> [(report.name, report.total.tokens) for report in found.reports]
     [('small', 16), ('large', 9)]
     """
+    if not isinstance(tokenizers, Mapping):
+        check_sequence("tokenizers", tokenizers, "a list of tokenizers, or a dict that gives them names")
     names = [*map(str, tokenizers)] if isinstance(tokenizers, Mapping) else None
     listed = [*tokenizers.values()] if isinstance(tokenizers, Mapping) else [*tokenizers]
     if len(listed) < 2:

@@ -118,6 +118,11 @@ class EditingMethods(ConversionMethods):
         >>> smaller.tokenize("low low"), len(remap.removed)
         (['low', 'Ġ', 'low'], 1)
         """
+        if [vocab_size, min_count].count(None) != (2 if input is None else 1) or (keep is None and input is None):
+            raise TypeError(
+                "prune: expected keep=ids; or text, or counts, with either vocab_size or min_count; got "
+                f"keep={short_repr(keep)}, input={short_repr(input)}, {vocab_size=}, {min_count=}"
+            )
         later = self.definition.tokens_added_later
         if options and (input is None or isinstance(input, WordCounts)):
             raise TypeError(f"prune: {min(options)} is only for text, which is counted; got input={short_repr(input)}")

@@ -17,7 +17,7 @@ from hf_bpe.formats._template import Template
 from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens, add_tokens
 from hf_bpe.tokenizer._inherited import CheckedTokenizer
-from hf_bpe.tokenizer._other_names import OTHER_NAMES, OnlyInOthers, advice
+from hf_bpe.tokenizer._other_names import OTHER_NAMES
 from hf_bpe.tokenizer._pipeline_cache import PipelineCache
 
 if TYPE_CHECKING:
@@ -128,16 +128,12 @@ class TokenizerState(CheckedTokenizer):
 
         def __getattr__(self, key: str) -> Any:
             try:
-                found = super().__getattr__(key)
+                return super().__getattr__(key)
             except AttributeError as error:
                 if key not in OTHER_NAMES:
                     raise
-                raise AttributeError(f"{error}; {advice(key)}", name=key, obj=self) from None
-            if isinstance(found, OnlyInOthers):  # transformers looks into the classes
-                found.__get__(self, type(self))
-            return found
-
-        from_file, from_str = OnlyInOthers(), OnlyInOthers()
+                advice = f"in BPETokenizer it is {OTHER_NAMES[key]}"
+                raise AttributeError(f"{error}; {advice}", name=key, obj=self) from None
 
         def __setattr__(self, key: str, value: Any) -> None:
             if key.endswith("_token_id"):
