@@ -141,3 +141,27 @@ def files(draw, *, normalizers=ALL_NORMALIZERS, falls_back=None):
             "merges": [[*pair] for pair in merges],
         },
     }
+
+
+def with_few_merges(content, merges):
+    """Return the content of a real `tokenizer.json` with its first merges, and new ids."""
+    model = content["model"]
+    contents = {token["content"] for token in content["added_tokens"]}
+    kept = (
+        {token for token in model["vocab"] if len(token) == 1} | contents | {f"<0x{byte:02X}>" for byte in range(256)}
+    )
+    first = []
+    for merge in model["merges"]:
+        pair = merge.split(" ") if isinstance(merge, str) else merge
+        if kept.issuperset(pair) and "".join(pair) not in contents and len(first) < merges:
+            first.append([*pair])
+            kept.add("".join(pair))
+    vocab = {token: number for number, token in enumerate(token for token in model["vocab"] if token in kept)}
+    following = len(vocab)
+    added = []
+    for token in content["added_tokens"]:
+        added.append({**token, "id": vocab.get(token["content"], following)})
+        following += token["content"] not in vocab
+    for name, token in content["post_processor"]["special_tokens"].items():
+        token["ids"] = [vocab[name]]
+    return {**content, "added_tokens": added, "model": {**model, "vocab": vocab, "merges": first}}

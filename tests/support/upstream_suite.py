@@ -13,11 +13,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from transformers import GPT2Tokenizer
+from transformers import GPT2Tokenizer, PreTrainedTokenizerFast
 from upstream_tests import test_tokenization_common
 from upstream_tests.test_tokenizers_backend_mixin import TokenizersBackendTesterMixin
 
-from hf_bpe import BPETokenizer, BPETokenizerFast
+from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate
+from support.character_files import with_few_merges
 
 CORPUS = ["This is the first sentence, and this sentence is the second one.", "Numbers 12 3 and 92000; falsé 生活."] * 3
 
@@ -119,6 +120,68 @@ class RustBackend(FastCase, TokenizersBackendTesterMixin, unittest.TestCase):
 
     # PreTrainedTokenizerFast, too, leaves the pre-tokenizer of a tokenizer.json as it is.
     test_rust_tokenizer_add_prefix_space_0 = None
+
+
+class Accelerated(Case):
+    """Tests what `accelerate` makes of a real fast tokenizer, in the manner of SentencePiece."""
+
+    tokenizer_class = BPETokenizerFast
+
+    @classmethod
+    def make(cls):
+        if "HF_BPE_TEST_DATA" not in os.environ:
+            raise unittest.SkipTest("set HF_BPE_TEST_DATA to the folder of the test data")
+        fast = accelerate(PreTrainedTokenizerFast.from_pretrained(cls.folder(), pad_token="<unk>"))
+        assert fast.is_accelerated
+        return fast
+
+
+class Mistral(Accelerated):
+    """Mistral 7B's files."""
+
+    @classmethod
+    def folder(cls):
+        return Path(os.environ["HF_BPE_TEST_DATA"], "tokenizers", "mistral_v0_1")
+
+
+class Gemma3(Accelerated):
+    """Gemma 3's file, with all of its added tokens and fewer merges: each test loads it several times."""
+
+    @classmethod
+    def folder(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        path = Path(os.environ["HF_BPE_TEST_DATA"], "tokenizers", "gemma3", "tokenizer.json")
+        content = with_few_merges(json.loads(path.read_text("utf-8")), merges=3000)
+        Path(folder.name, "tokenizer.json").write_text(json.dumps(content), "utf-8")
+        names = {"bos_token": "<bos>", "eos_token": "<eos>", "unk_token": "<unk>"}
+        Path(folder.name, "tokenizer_config.json").write_text(json.dumps(names), "utf-8")
+        return folder.name
+
+
+class MistralCommon(Mistral, test_tokenization_common.TokenizerTesterMixin, unittest.TestCase):
+    """What upstream tests of every tokenizer."""
+
+
+class AcceleratedBackend(TokenizersBackendTesterMixin):
+    """What upstream tests of tokenizers in Rust, but for what PreTrainedTokenizerFast fails with these files, too."""
+
+    test_alignment_methods = None  # a text is one word
+    # The decoder of what it trains leaves ▁ as it is.
+    test_training_new_tokenizer = None
+    test_training_new_tokenizer_with_special_tokens_change = None
+
+
+class MistralBackend(Mistral, AcceleratedBackend, unittest.TestCase):
+    """What upstream tests of tokenizers in Rust."""
+
+
+class Gemma3Common(Gemma3, test_tokenization_common.TokenizerTesterMixin, unittest.TestCase):
+    """What upstream tests of every tokenizer."""
+
+
+class Gemma3Backend(Gemma3, AcceleratedBackend, unittest.TestCase):
+    """What upstream tests of tokenizers in Rust."""
 
 
 class Outcomes(unittest.TestResult):

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from hf_bpe import BPETokenizer
-from support.character_files import PREPEND, REPLACE, SPACE
+from support.character_files import PREPEND, REPLACE, SPACE, with_few_merges
 from support.profiles import thorough
 
 IS_IN_TABLE = Version(transformers.__version__) >= Version("5.22")
@@ -26,7 +26,6 @@ NAMES = {
     "GemmaTokenizer": {"bos_token": "<bos>", "eos_token": "<eos>", "unk_token": "<unk>", "pad_token": "<pad>"},
 }
 REAL = {"LlamaTokenizer": "mistral_v0_1", "GemmaTokenizer": "gemma3"}
-MERGES = 300
 
 
 def metaspace(scheme, *, split=False):
@@ -57,21 +56,8 @@ SAME = {
 def small(path):
     """Return the content of a real file with few merges, and only special added tokens."""
     content = json.loads(path.read_text("utf-8"))
-    model, added = content["model"], [token for token in content["added_tokens"] if token["special"]]
-    contents = {token["content"] for token in added}
-    bytes_ = {f"<0x{byte:02X}>" for byte in range(256)}
-    kept = {token for token in model["vocab"] if len(token) == 1} | contents | bytes_
-    merges = []
-    for merge in model["merges"]:
-        first, second = merge.split(" ") if isinstance(merge, str) else merge
-        if {first, second} <= kept and first + second not in contents and len(merges) < MERGES:
-            merges.append([first, second])
-            kept.add(first + second)
-    vocab = {token: number for number, token in enumerate(token for token in model["vocab"] if token in kept)}
-    for name, token in content["post_processor"]["special_tokens"].items():
-        token["ids"] = [vocab[name]]
-    added = [{**token, "id": vocab[token["content"]]} for token in added if token["content"] in vocab]
-    return {**content, "added_tokens": added, "model": {**model, "vocab": vocab, "merges": merges}}
+    content["added_tokens"] = [token for token in content["added_tokens"] if token["special"]]
+    return with_few_merges(content, merges=300)
 
 
 def write(folder, content, kind, legacy):

@@ -44,7 +44,13 @@ SKIPPED_IN = {
     "Fast": {},
     "RustCommon": {**SKIPPED, **NOTHING_EXPECTED},
     "RustBackend": {},
+    "MistralCommon": {**SKIPPED, **NOTHING_EXPECTED},
+    "MistralBackend": {},
+    "Gemma3Common": {**SKIPPED, **NOTHING_EXPECTED},
+    "Gemma3Backend": {},
 }
+OF_BACKENDS = ("Fast", "RustBackend", "MistralBackend", "Gemma3Backend")
+"""The few tests of tokenizers in Rust."""
 NO_TORCH = {
     "test_batch_encode_dynamic_overflowing": "No expected framework (PT) found",
     "test_chat_template_return_assistant_tokens_mask": "test requires PyTorch",
@@ -82,7 +88,7 @@ def outcomes(source_distribution, tmp_path_factory):
     """Run the suite; return "class.test" → (outcome, reason)."""
     folder = tmp_path_factory.mktemp("upstream")
     unpack_tests(source_distribution, folder / "upstream_tests")
-    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(folder), str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     ran = subprocess.run(
         [sys.executable, str(Path(__file__).parents[1] / "support" / "upstream_suite.py"), "outcomes.json"],
         env={**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "RUN_SLOW": "1"},
@@ -108,7 +114,7 @@ def unpack_tests(archive, package):
 @thorough
 @pytest.mark.parametrize("case", SKIPPED_IN)
 def test_the_common_suite_of_transformers_passes_and_skips_only_what_is_known(case, request, capsys):
-    if case == "GPT2":
+    if case.startswith(("GPT2", "Mistral", "Gemma3")):
         request.getfixturevalue("test_data")
     found = {"passed": {}, "skipped": {}, "failed": {}}
     for name, (outcome, reason) in request.getfixturevalue("outcomes").items():
@@ -120,6 +126,6 @@ def test_the_common_suite_of_transformers_passes_and_skips_only_what_is_known(ca
         for name, reason in found["skipped"].items():
             print(f"  skipped {name}: {reason}")
     assert not found["failed"], "\n".join(f"{name}: {reason}" for name, reason in found["failed"].items())
-    torch_is_missed = case not in ("Fast", "RustBackend") and not importlib.util.find_spec("torch")
+    torch_is_missed = case not in OF_BACKENDS and not importlib.util.find_spec("torch")
     assert found["skipped"] == {**SKIPPED_IN[case], **(NO_TORCH if torch_is_missed else {})}
-    assert len(found["passed"]) > (2 if case in ("Fast", "RustBackend") else 40)
+    assert len(found["passed"]) > (2 if case in OF_BACKENDS else 40)
