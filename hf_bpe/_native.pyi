@@ -393,5 +393,26 @@ def split_tokens(
         seed: the seed.
     """
 
+def join_tokens(data: bytes, offsets: bytes, ids: Ids) -> bytes:
+    """Return the bytes of ids.
+
+    Args:
+        data: the bytes of all tokens.
+        offsets: int64, one more than tokens: the bytes of token i are `data[offsets[i] : offsets[i + 1]]`.
+        ids: the ids.
+
+    Raises:
+        ValueError: offsets are not in order, or an id is too high.
+    """
+
+def longest_prefixes(data: bytes, offsets: bytes, other_data: bytes, other_offsets: bytes, candidates: Ids) -> Numbers:
+    """Return for each token the id of the longest token of another vocabulary that is a prefix of it, or -1.
+
+    Args:
+        data, offsets: the tokens, as for `join_tokens`.
+        other_data, other_offsets: those of the other vocabulary.
+        candidates: the ids of the other vocabulary that count; of equal tokens the first is taken.
+    """
+
 NativePattern = str | Chain | None
 """A pattern that is built in, a chain, or None for no pre-tokenization."""

@@ -199,6 +199,18 @@ def encode_at_random(world: World) -> None:
     assert np.all(np.diff(ends) >= 0)
 
 
+def look_up_tokens(world: World) -> None:
+    """Join tokens and find prefixes, with offsets and ids of which some are wrong and some change."""
+    rng = world.rng
+    data = bytes(rng.choices(b"ab", k=rng.randrange(40)))
+    offsets = np.sort(np.array([rng.randrange(len(data) + 1) for _ in range(rng.randrange(1, 20))], np.int64))
+    given = rng.choice([offsets, offsets, offsets[::-1], offsets - 1, offsets + 1]).tobytes()
+    ids = rng.choice([np.arange(len(offsets) - 1, dtype=np.uint32), world.odd()])
+    world.keep(ids)
+    assert len(native.longest_prefixes(data, offsets.tobytes(), data, given, ids)) == len(offsets) - 1
+    native.join_tokens(data, given, ids)
+
+
 def decode(world: World) -> None:
     """Decode lists with what is no int among the ids."""
     rng = world.rng
@@ -303,6 +315,8 @@ def use_oddly(world: World) -> None:
             native.pre_tokenize,
             native.training_bytes,
             native.split_tokens,
+            native.join_tokens,
+            native.longest_prefixes,
         ),
         *(native.count_pre_tokens, encoder.find_last_cut, encoder.with_added_tokens, encoder.encode, encoder.decode),
         *(encoder.encode_batch, encoder.rows_to_lists, encoder.decode_batch, encoder.encode_to_numpy, encoder.__init__),
@@ -321,7 +335,7 @@ def use_oddly(world: World) -> None:
 def main(seconds: float, seed: int) -> None:
     """Run random actions until the time is over."""
     world = World(seed)
-    actions = [encode, encode, encode_at_random, decode, write_rows, count, merge_runs, use_oddly]
+    actions = [encode, encode, encode_at_random, look_up_tokens, decode, write_rows, count, merge_runs, use_oddly]
     done: Counter[str] = Counter()
     errors: Counter[str] = Counter()
 

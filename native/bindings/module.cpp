@@ -395,4 +395,5 @@ Returns:
   bind_runs(module);
   bind_projection(module);
   bind_stochastok(module);
+  bind_token_bytes(module);
 }
