@@ -66,6 +66,11 @@ class CharacterModelEncoder(NormalizingEncoder):
         # Whether all that normalization does is to read spaces.
         self._reads_spaces = has_spaces and not given and self._is_clear
 
+    @property
+    def prepends_by_normalizer(self) -> bool:
+        """Whether a normalizer puts a space before each text, also before one that continues another."""
+        return self._prepends
+
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> CharacterModelEncoder:
         return CharacterModelEncoder(self._base, self._rebuild, tokens)
 

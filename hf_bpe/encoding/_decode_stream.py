@@ -18,12 +18,14 @@ class DecodeStream:
     r"""Decode ids incrementally; text is returned as soon as its characters are complete.
 
     A token may end inside a character. The concatenation of all results of `step` and `finish` equals `decode` of all
-    ids.
+    ids; after given `ids` it is what `decode` of all has beyond the complete characters of these.
 
     Args:
         decode_bytes: returns the bytes of ids.
         errors: the handling of bytes that are not UTF-8, as in `bytes.decode`.
         skip_special_tokens: leave special tokens out.
+        ids: the ids before the stream, such as a prompt, whose text is not returned. A character that they begin is
+            returned as a whole when it is complete.
 
     >>> from hf_bpe import BPETokenizer
     >>> stream = BPETokenizer.train([], vocab_size=256).decode_stream()
@@ -33,10 +35,17 @@ class DecodeStream:
     ('', <DecodeStream that holds b'\xc3'>)
     """
 
-    def __init__(self, decode_bytes: DecodesBytes, errors: str = "replace", skip_special_tokens: bool = False) -> None:
+    def __init__(
+        self,
+        decode_bytes: DecodesBytes,
+        errors: str = "replace",
+        skip_special_tokens: bool = False,
+        ids: Sequence[int] = (),
+    ) -> None:
         self._decode_bytes = decode_bytes
         self._skip_special_tokens = skip_special_tokens
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors)
+        self.step(ids)
 
     def __repr__(self) -> str:
         held = repr(self._held()) if self._held() else "nothing"
@@ -52,6 +61,10 @@ class DecodeStream:
 
     def finish(self) -> str:
         """Return the text of the remaining bytes, which are an incomplete character; the stream may then be reused."""
+        return self.flush()
+
+    def flush(self) -> str:
+        """Return the text of the remaining bytes, which ids that follow do not complete."""
         text = self._decoder.decode(b"", final=True)
         self._decoder.reset()
         return text

@@ -1,5 +1,7 @@
 """Sessions: text that grows at its end, and its ids, which are always those of encoding the whole text.
 
+Ids can be appended, too, such as those that a model has sampled: they stay as they are.
+
 A session holds blocks that end where text may be cut, and a tail. Appending encodes the tail with the new text.
 Blocks are immutable and know only the block before them, so a fork shares all of them.
 """
@@ -10,16 +12,19 @@ import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import check_int, check_str
+from hf_bpe._utils.arguments import check_ids, check_int, check_str
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Numbers, Options
+from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._settled_cuts import SettledCuts
+from hf_bpe.normalizers._names import parts_of_normalizer
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
+from hf_bpe.pretokenizers._patterns import metaspace_of
 
 _BLOCK = 1 << 13  # characters up to which small blocks are joined, and of the parts into which long text is cut
 _LONG = 1 << 11  # characters without a safe cut from which on a settled one is searched for
@@ -40,14 +45,15 @@ class Change(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Text that ends at a place where the text of the session may be cut.
+    """Text that ends at a place where the text of the session may be cut, or ids that were appended.
 
     Attributes:
         before: the block before it, None for the empty first one.
-        text: its text.
+        text: its text; "" for appended ids.
         ids: its ids.
         characters, num_ids: the numbers from the beginning of the session to its end.
         known: the cuts up to its end were decided by the first characters of the text, as many as this.
+        is_text: whether the text that follows in a block may be joined to it.
     """
 
     before: _Block | None
@@ -56,6 +62,7 @@ class _Block(NamedTuple):
     characters: int
     num_ids: int
     known: int
+    is_text: bool = True
 
 
 _FIRST = _Block(None, "", _NO_IDS, 0, 0, 0)
@@ -93,6 +100,10 @@ class Session:
     them as text, or give `ids` to `build_inputs_with_special_tokens`. Tokens that are added to the tokenizer later are
     not found.
 
+    Ids that are appended by `append_ids` stay as they are, whatever encoding would make of their text. What is appended
+    after them is encoded by itself, as after a special token, and what was appended before them no longer changes; a
+    model with characters puts a space before it only where it would after their last token.
+
     Appending takes the time of encoding the new text and the end of the old text from the last place where it is known
     that text may be cut, usually some words.
 
@@ -123,7 +134,7 @@ class Session:
         self._turn = _NonBlockingLock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (self._encoder, self._added_tokens, self._options, self._text())
+        return _restored, (self._encoder, self._added_tokens, self._options, self._parts_appended())
 
     def __copy__(self) -> Session:
         return self.fork()
@@ -143,7 +154,10 @@ class Session:
 
     @property
     def text(self) -> str:
-        """The whole text, in which surrogate pairs are one character, and lone surrogates U+FFFD; joined on access."""
+        """The whole text, in which surrogate pairs are one character, and lone surrogates U+FFFD; joined on access.
+
+        That of ids which were appended is not in it: `tokenizer.decode(session.ids)` has it.
+        """
         return repair_surrogates(self._text())
 
     @property
@@ -176,10 +190,46 @@ class Session:
             self._state, new_ids = self._extended(last, tail + text)
             return _change(old_ids, new_ids)
 
+    def append_ids(self, ids: Any) -> Change:
+        """Append ids as they are, such as those that a model has sampled; return the change of the ids.
+
+        Args:
+            ids: a row of ids: a list, an array or a tensor.
+
+        Raises:
+            TypeError: they are no row of ints.
+            ValueError: an id has no token; the session is unchanged.
+
+        >>> from hf_bpe import BPETokenizer
+        >>> session = BPETokenizer.train(["low lower lowest"], vocab_size=260).session("low l")
+        >>> _ = session.append_ids([111, 119]), session.append("er")
+        >>> session.ids
+        [257, 32, 108, 111, 119, 101, 114]
+        """
+        given = [*check_ids("ids", as_lists("ids", ids))]
+        if self._puts_spaces:
+            raise ValueError(
+                "append_ids: this tokenizer puts a space before whatever it encodes (add_prefix_space, or a normalizer "
+                "with Prepend), so text cannot continue ids; encode text and ids by themselves and join the ids"
+            )
+        try:
+            self._encoder.decode(given, b"")
+        except (KeyError, OverflowError) as error:
+            raise ValueError(f"ids: {error} is not in the vocabulary; expected ids of tokens") from None
+        with self._turn:
+            last = _with_tail(self._state)
+            if given:
+                row = np.array(given, np.uint32)
+                num_ids = last.num_ids + len(row)
+                last = _Block(last, "", row, last.characters, num_ids, last.known, is_text=False)
+                self._state = _State(last)
+            return Change(0, given)
+
     def truncate(self, num_characters: int) -> Change:
         """Keep the first characters of the text; return the change of the ids, see `append`.
 
-        It takes the time of going back over what is removed, and of encoding some words.
+        Ids that were appended after a character which is removed are removed with it. It takes the time of going back
+        over what is removed, and of encoding some words.
 
         Args:
             num_characters: how many characters to keep, at most the `num_characters` of the session.
@@ -221,6 +271,12 @@ class Session:
         state = self._state
         return "".join([*(block.text for block in _blocks(state.last)), state.tail])
 
+    def _parts_appended(self) -> list[str | list[int]]:
+        """Return texts and ids that make this session when they are appended."""
+        state = self._state
+        parts: list[str | list[int]] = [b.text if b.is_text else b.ids.tolist() for b in _blocks(state.last)]
+        return [*parts, state.tail]
+
     def _keep(self, size: int, text: str) -> Change:
         """Keep the first `size` characters, and append text."""
         state = self._state
@@ -239,12 +295,34 @@ class Session:
         start = last.characters
         parts, known = self._parts(text)
         threads = default_threads() if len(text) >= _FOR_THREADS else 1
-        ids, offsets = self._encode([*parts], start > 0, threads)
+        ids, offsets = self._encode([*parts], self._continues(last), threads)
         tail = parts.pop()
         for part, place, (begin, end) in zip(parts, known, pairwise(offsets.tolist()), strict=False):
             last = _joined(last, part, ids[begin:end], start + place)
         # `ids` would be kept as a whole by a part of it.
         return _State(last, tail, ids[offsets[-2] :].copy()), ids
+
+    @property
+    def _puts_spaces(self) -> bool:
+        """Whether a space is put before text even where it continues other text."""
+        model = self._encoder.model
+        is_by_normalizer = any(part["type"] == "Prepend" for part in parts_of_normalizer(model.normalizer))
+        by_core = model.characters is not None and not getattr(self._encoder, "prepends_by_normalizer", False)
+        return self._options.add_prefix_space or (is_by_normalizer and not by_core)
+
+    @property
+    def _ids_before_segments(self) -> set[int]:
+        """The added tokens after which a model with characters puts a space before text."""
+        metaspace = metaspace_of(self._encoder.model.pattern)
+        if metaspace is not None and metaspace.prepend_scheme == "first":
+            return set()
+        return {token.id for token in self._added_tokens}
+
+    def _continues(self, last: _Block) -> bool:
+        """Say whether what follows a block continues a segment of text."""
+        if last.is_text or last.num_ids == 0:
+            return last.before is not None
+        return int(last.ids[-1]) not in self._ids_before_segments
 
     def _encode(self, parts: list[AnyText], are_continued: bool, threads: int) -> tuple[Ids, Numbers]:
         """Return the ids of parts that follow one another, and where those of each begin."""
@@ -285,10 +363,27 @@ class Session:
         return cut
 
 
-def _restored(encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options, text: str) -> Session:
+def _restored(
+    encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options, parts: list[str | list[int]]
+) -> Session:
     session = Session(encoder, added_tokens, options)
-    session.append(text)
+    for part in parts:
+        if isinstance(part, str):
+            session.append(part)
+        else:
+            session.append_ids(part)
     return session
+
+
+def _with_tail(state: _State) -> _Block:
+    """Return the blocks of a state, of which the last is its tail, which text that follows no longer changes."""
+    last, tail, ids = state
+    if not tail:
+        return last
+    tail = repair_surrogates(tail)  # of a pair, too, the second half can no longer follow
+    characters = last.characters + len(tail)
+    # Its end was decided by what follows it: shorter text may be encoded otherwise.
+    return _Block(last, tail, ids, characters, last.num_ids + len(ids), characters, is_text=True)
 
 
 def _repaired(text: str) -> str:
@@ -302,7 +397,7 @@ def _joined(last: _Block, text: str, ids: Ids, known: int) -> _Block:
     """Return the block after another one, or both as one if they are small."""
     characters, num_ids = last.characters + len(text), last.num_ids + len(ids)
     known = max(known, last.known)
-    if last.before is not None and len(last.text) + len(text) <= _BLOCK:
+    if last.before is not None and last.is_text and len(last.text) + len(text) <= _BLOCK:
         return _Block(last.before, last.text + text, np.concatenate([last.ids, ids]), characters, num_ids, known)
     return _Block(last, text, ids.copy(), characters, num_ids, known)
 

@@ -369,8 +369,13 @@ class Pipeline:
         normalized = {token_id for token_id, token in self.added_tokens.items() if token.normalized}
         return {i: apply(content) if i in normalized else content for i, content in contents.items()}
 
-    def character_stream(self, skip_special_tokens: bool = False) -> CharacterDecodeStream | None:
-        """Return a streaming decoder; None if the encoder joins bytes, which a `DecodeStream` decodes."""
+    def character_stream(self, skip_special_tokens: bool = False, ids: Any = ()) -> CharacterDecodeStream | None:
+        """Return a streaming decoder; None if the encoder joins bytes, which a `DecodeStream` decodes.
+
+        Args:
+            skip_special_tokens: leave special tokens out.
+            ids: the ids before the stream, see `DecodeStream`.
+        """
         if self.text_decoder is None:
             return None
         skipped = self.skipped(skip_special_tokens)
@@ -378,7 +383,7 @@ class Pipeline:
         def known(ids: Any) -> list[int]:
             return self._known_ids("token_ids", [ids] if type(ids) is int else as_lists("token_ids", ids), skipped)
 
-        return CharacterDecodeStream(self.text_decoder, known, self.errors, str(self.decoding))
+        return CharacterDecodeStream(self.text_decoder, known, self.errors, str(self.decoding), ids)
 
 
 PIPELINE_SETTINGS = tuple(each.name for each in fields(Pipeline) if each.name in SETTINGS and each.name != "template")

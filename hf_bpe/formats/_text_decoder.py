@@ -13,7 +13,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._decode_stream import DecodeStream
 from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.formats._decoding import decoders_of
-from hf_bpe.pretokenizers._byte_level import repair_surrogates
+from hf_bpe.pretokenizers._byte_level import is_utf8, repair_surrogates
 from hf_bpe.reference._decoding import apply_decoders, decode_tokens, is_byte
 
 # Chains by which each token becomes bytes by itself, and only the beginning of a text depends on its place.
@@ -74,10 +74,29 @@ class TextDecoder:
         data = b"".join(map(self._bytes.__getitem__, kept))
         if self._marks_first and kept:
             data = self._first(kept[0]) + data[len(self._bytes[kept[0]]) :]
-        left = self.most_stripped
-        while left > 0 and data.startswith(self.stripped.encode()):
-            data, left = data[len(self.stripped.encode()) :], left - 1
-        return data
+        return data[self.removed(kept, data) :]
+
+    def removed(self, ids: Sequence[int], data: bytes) -> int:
+        """Return how many bytes decoding removes from the beginning of the bytes of ids; only if `is_by_tokens`."""
+        stripped, size = self.stripped.encode(), 0
+        if self.most_stripped == 0 or not data.startswith(stripped):
+            return 0
+        run = b""  # of byte tokens at the beginning, which are U+FFFD if they are not UTF-8 together
+        for at, token_id in enumerate(ids):
+            byte, is_of_run = self.token_bytes(token_id, is_first=at == 0)
+            if not is_of_run:
+                break
+            run += byte
+        if not is_utf8(run):
+            return 0
+        while size < self.most_stripped * len(stripped) and data.startswith(stripped, size):
+            size += len(stripped)
+        return size
+
+    @property
+    def contents(self) -> Mapping[int, bytes]:
+        """Id → bytes of each token where it is not the first of a text; only if `is_by_tokens`."""
+        return self._bytes
 
     def token_bytes(self, token_id: int, *, is_first: bool) -> tuple[bytes, bool]:
         """Return the bytes of a token, and whether it is a byte; only if `is_by_tokens`."""
@@ -134,13 +153,16 @@ class CharacterDecodeStream(DecodeStream):
         decoder: what decodes ids.
         known: returns the ids of which the decoder knows all, and leaves out those that are skipped.
         errors: the handling of bytes that are not UTF-8, as in `bytes.decode`; "replace" writes U+FFFD for each byte.
+        decoding: the decoders, for messages.
+        ids: the ids before the stream, see `DecodeStream`.
     """
 
-    def __init__(self, decoder: TextDecoder, known: Any, errors: str, decoding: str) -> None:
+    def __init__(self, decoder: TextDecoder, known: Any, errors: str, decoding: str, ids: Sequence[int] = ()) -> None:
         if not decoder.is_by_tokens:
             raise ValueError(f"decode_stream: the decoder {decoding:.200} makes text of several tokens at once")
         self._text_decoder, self._known, self._errors = decoder, known, errors
         self._reset()
+        self.step(ids)
 
     def _reset(self) -> None:
         self._run, self._is_first, self._left = b"", True, self._text_decoder.most_stripped
@@ -162,9 +184,13 @@ class CharacterDecodeStream(DecodeStream):
 
     def finish(self) -> str:
         """Return the text of the remaining bytes; the stream may then be reused."""
-        text = self._stripped(self._end_run())
+        text = self.flush()
         self._reset()
         return text
+
+    def flush(self) -> str:
+        """Return the text of the remaining bytes, which ids that follow do not complete."""
+        return self._stripped(self._end_run())
 
     def _complete(self) -> str:
         """Return the characters of the run that are complete, if it may be UTF-8."""
