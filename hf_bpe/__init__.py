@@ -19,6 +19,7 @@ from hf_bpe.training._train import train, train_bpe
 
 if TYPE_CHECKING:
     # So that type checkers know `hf_bpe.editing` after `import hf_bpe`, too.
+    from hf_bpe import alignment as alignment
     from hf_bpe import analysis as analysis
     from hf_bpe import canonical as canonical
     from hf_bpe import conversion as conversion
@@ -59,8 +60,9 @@ __all__ = [
 ]
 
 _PACKAGES = (
-    *("analysis", "canonical", "conversion", "core", "counting", "distributed", "editing", "encoding", "fast"),
-    *("formats", "normalizers", "playground", "pretokenizers", "reference", "token_files", "tokenizer", "training"),
+    *("alignment", "analysis", "canonical", "conversion", "core", "counting", "distributed", "editing", "encoding"),
+    *("fast", "formats", "normalizers", "playground", "pretokenizers", "reference", "token_files", "tokenizer"),
+    "training",
 )
 
 

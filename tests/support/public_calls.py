@@ -19,7 +19,7 @@ from transformers import PreTrainedTokenizerFast
 from transformers.utils import logging
 
 import hf_bpe
-from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts
+from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, alignment
 from hf_bpe.editing import _edits as editing
 from support.odd_calls import Target, outcomes
 
@@ -232,7 +232,7 @@ def targets(folder: Path) -> list[Target]:
         method("batch_decode", sequences=[[97], [98]], skip_special_tokens=False, clean_up_tokenization_spaces=True),
         method("decode_bytes", token_ids=[97], skip_special_tokens=False),
         method("decode_to_texts", sequences=[[97], [98]], skip_special_tokens=False),
-        method("decode_stream", skip_special_tokens=False),
+        method("decode_stream", skip_special_tokens=False, ids=[97]),
         Target("DecodeStream.step", lambda: tokenizer.decode_stream().step, {"token_ids": lambda: [97]}),
         method("encode_bytes", data=b"low", split_special_tokens=None),
         method("encode_to_lists", **bulk),
@@ -296,7 +296,16 @@ def targets(folder: Path) -> list[Target]:
         method("extend", input=["low lower"], number=1, special_tokens=["<y>"]),
         method("prune", input=["low lower"], vocab_size=258, num_workers=1),
         method("prune", keep=[257]),
-        method("session", text="low", split_special_tokens=False),
+        method("session", text="low", ids=[97], split_special_tokens=False),
+        method("token_bytes", size=300),
+        method("spans", ids=[97], skip_special_tokens=False, continued=False),
+        method("encode_pair", context="low", continuation="low", add_special_tokens=False),
+        call("align", alignment.align, ids_a=[97], tokenizer_a=tokenizer, ids_b=[97], tokenizer_b=tokenizer),
+        call("shared_ids", alignment.shared_ids, a=tokenizer, b=tokenizer),
+        call("prefix_map", alignment.prefix_map, teacher=tokenizer, student=tokenizer),
+        call("Translator", alignment.Translator, a=tokenizer, b=tokenizer, add_special_tokens=False, special={}),
+        Target("Translator.step", lambda: alignment.Translator(tokenizer, tokenizer).step, {"ids": lambda: [97]}),
+        Target("Session.append_ids", lambda: tokenizer.session().append_ids, {"ids": lambda: [97]}),
         method(
             "train_new_from_iterator",
             text_iterator=["low lower"],

@@ -1,9 +1,12 @@
-"""The models of tiktoken's rank files."""
+"""The models of tiktoken's rank files, and the pipelines of real files, each loaded once."""
 
 import base64
+from functools import cache
 
 from hf_bpe import BPEModel
 from hf_bpe.conversion import recover_merges
+from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats._tokenizer_json import read_tokenizer_json
 
 SPECIALS = {
     "r50k": {"<|endoftext|>": 50256},
@@ -24,3 +27,8 @@ def tiktoken_model(test_data, name):
     specials = SPECIALS[name]
     vocab = {rank: token for token, rank in ranks.items()} | {i: token.encode() for token, i in specials.items()}
     return BPEModel(vocab, recover_merges(ranks), tuple(specials), {"r50k": "gpt2"}.get(name, name))
+
+
+@cache
+def real_pipeline(test_data, name):
+    return Pipeline.of(read_tokenizer_json(test_data / "tokenizers" / name / "tokenizer.json"))

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from hf_bpe._utils.arguments import check_choice, check_flag, check_str, checked, optional
+from hf_bpe._utils.arguments import check_choice, check_flag, checked, optional
 from hf_bpe.canonical._canonical import CanonicalIds
 from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, import_arrow, is_arrow, joined
 from hf_bpe.encoding._encoder import AnyText, Ids, Numbers, Padding
 from hf_bpe.encoding._randomness import Randomness
-from hf_bpe.encoding._session import Session
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer._bulk import check_text, check_texts, threads_of
@@ -21,7 +20,7 @@ from hf_bpe.tokenizer._methods.state import TokenizerState
 
 
 class BulkMethods(TokenizerState):
-    """The methods that encode many or growing texts."""
+    """The methods that encode many texts."""
 
     def encode_bytes(self, data: AnyText, *, split_special_tokens: bool | None = None) -> list[int]:
         r"""Encode bytes, UTF-8 or not, so that `decode_bytes` returns them exactly.
@@ -243,24 +242,6 @@ class BulkMethods(TokenizerState):
         options = pipeline.options(split_special_tokens)
         for ids in encode_blocks(pipeline.encoder, pieces, options, threads_of(num_workers)):
             yield from ids.tolist()
-
-    @checked(text=check_str, split_special_tokens=optional(check_flag))
-    def session(self, text: str = "", *, split_special_tokens: bool | None = None) -> Session:
-        """Return a session: text that grows at its end, with the ids of the whole, encoding only what is new.
-
-        Args:
-            text: the first text.
-            split_special_tokens: encode special tokens as ordinary text; None for the tokenizer's own setting.
-
-        >>> from hf_bpe import BPETokenizer
-        >>> session = BPETokenizer.train(["low lower lowest"], vocab_size=260).session("low lo")
-        >>> session.append("wer"), session.ids
-        (Change(removed=3, ids=[259, 114]), [257, 259, 114])
-        """
-        pipeline = self.pipeline
-        session = Session(pipeline.encoder, pipeline.token_tuples, pipeline.options(split_special_tokens))
-        session.append(text)
-        return session
 
     def canonical_ids(self) -> CanonicalIds:
         """Return an object that checks and repairs ids, heals prompts, and masks the tokens that may not follow.

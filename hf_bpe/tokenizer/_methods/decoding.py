@@ -7,12 +7,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.arguments import check_flag, check_ids, check_sequence, check_strs
-from hf_bpe.encoding._decode_stream import DecodeStream
 from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates
 from hf_bpe.tokenizer._bulk import are_rows_of_ids
 from hf_bpe.tokenizer._direct_methods import TO_TEXT
+from hf_bpe.tokenizer._methods.bytes_of_ids import BytesOfIdsMethods
 from hf_bpe.tokenizer._methods.state import TokenizerState
 from hf_bpe.tokenizer._options import check_decoding
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
@@ -20,7 +20,7 @@ from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 _OF_ROWS = TO_TEXT | {"_decode", "decode_bytes"}
 
 
-class DecodingMethods(TokenizerState):
+class DecodingMethods(TokenizerState, BytesOfIdsMethods):
     """The methods that turn ids or tokens into text."""
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
@@ -59,11 +59,6 @@ class DecodingMethods(TokenizerState):
             text = self.decode_bytes(token_ids, skip_special_tokens=skips).decode("utf-8", self.errors)
         return clean_up_tokenization(self, text) if is_cleaned else text
 
-    def decode_stream(self, *, skip_special_tokens: bool = False) -> DecodeStream:
-        """Return a streaming decoder, which returns text as soon as its UTF-8 is complete; see `DecodeStream`."""
-        stream = self.pipeline.character_stream(check_flag("skip_special_tokens", skip_special_tokens))
-        return stream or DecodeStream(self.decode_bytes, self.errors, skip_special_tokens)
-
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """Return the text of printable tokens."""
         if (decoder := self.pipeline.text_decoder) is not None:
@@ -101,20 +96,6 @@ class DecodingMethods(TokenizerState):
     def _convert_id_to_token(self, index: int) -> str | None:
         added = self.pipeline.shown_contents
         return added[index] if index in added else self.decoder.get(index, self.unk_token)
-
-    def decode_bytes(self, token_ids: Any, *, skip_special_tokens: bool = False) -> bytes:
-        """Return exactly the bytes of ids.
-
-        Args:
-            token_ids: an id, or a sequence of ids (list, array or tensor of one dimension).
-            skip_special_tokens: leave special tokens out.
-
-        An id outside the vocabulary is decoded as `unk_token`, or without one skipped with a warning in the log.
-        """
-        ids = [token_ids] if type(token_ids) is int else as_lists("token_ids", token_ids)
-        ids = [ids] if isinstance(ids, int) else ids
-        skips = check_flag("skip_special_tokens", skip_special_tokens)
-        return self.pipeline.decode_bytes(ids, skips, name="token_ids")
 
     def decode_to_texts(self, sequences: Sequence[Sequence[int]], *, skip_special_tokens: bool = False) -> list[str]:
         """Return the text of each sequence of ids; invalid UTF-8 is handled according to `errors`.

@@ -1,0 +1,54 @@
+"""What ids stand for: bytes of tokens, spans of ids, alignment of two tokenizers, translation between vocabularies.
+
+All take the tokenizers of hf_bpe and any fast tokenizer of transformers with a byte-level vocabulary or one with byte
+fallback; only a `Translator` writes the ids of a tokenizer of hf_bpe. They need the native core.
+"""
+
+from typing import TYPE_CHECKING
+
+from hf_bpe._utils.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from hf_bpe.alignment._align import Alignment, align
+    from hf_bpe.alignment._pairs import EncodedPair, encode_pair
+    from hf_bpe.alignment._spans import Spans, TokenBytes, spans, token_bytes
+    from hf_bpe.alignment._translator import Translator
+    from hf_bpe.alignment._vocabularies import PrefixMap, SharedIds, SparseRows, prefix_map, shared_ids
+
+__all__ = [
+    "Alignment",
+    "EncodedPair",
+    "PrefixMap",
+    "SharedIds",
+    "Spans",
+    "SparseRows",
+    "TokenBytes",
+    "Translator",
+    "align",
+    "encode_pair",
+    "prefix_map",
+    "shared_ids",
+    "spans",
+    "token_bytes",
+]
+
+# `import hf_bpe` needs neither numpy nor tokenizers, which these import.
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "Alignment": "hf_bpe.alignment._align",
+        "EncodedPair": "hf_bpe.alignment._pairs",
+        "PrefixMap": "hf_bpe.alignment._vocabularies",
+        "SharedIds": "hf_bpe.alignment._vocabularies",
+        "Spans": "hf_bpe.alignment._spans",
+        "SparseRows": "hf_bpe.alignment._vocabularies",
+        "TokenBytes": "hf_bpe.alignment._spans",
+        "Translator": "hf_bpe.alignment._translator",
+        "align": "hf_bpe.alignment._align",
+        "encode_pair": "hf_bpe.alignment._pairs",
+        "prefix_map": "hf_bpe.alignment._vocabularies",
+        "shared_ids": "hf_bpe.alignment._vocabularies",
+        "spans": "hf_bpe.alignment._spans",
+        "token_bytes": "hf_bpe.alignment._spans",
+    },
+)

@@ -1,0 +1,218 @@
+"""The bytes of all tokens of a tokenizer in arrays, and what decoding does to ids beyond joining these bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from hf_bpe._native_core import require_core
+from hf_bpe._utils.arguments import wrong_type
+from hf_bpe._utils.cached_property import cached_property
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._encoder import Numbers
+from hf_bpe.formats._decoding import canonical_decoding
+from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats._text_decoder import TextDecoder
+from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8
+
+Flags = npt.NDArray[np.bool_]
+
+_PROBES = 64  # tokens that show that a vocabulary was replaced by another of the same size
+
+
+class TokenTable:
+    """What the ids of a tokenizer stand for.
+
+    Args:
+        contents: id → bytes of each token, as decoding writes it where it is not the first of a text.
+        special: the ids that decoding leaves out with `skip_special_tokens`.
+        decoder: what decodes tokens of characters; None for tokens of bytes, which are joined.
+
+    Attributes:
+        size: the highest id plus one.
+        data: the bytes of all tokens, by id.
+        offsets: int64, of shape (size + 1): the bytes of token i are `data[offsets[i] : offsets[i + 1]]`.
+        is_token: whether there is a token with this id.
+        is_special: whether it is one of `special`.
+    """
+
+    def __init__(self, contents: Mapping[int, bytes], special: Flags, decoder: TextDecoder | None) -> None:
+        self._native = require_core("bytes of ids")
+        self.size = max(contents, default=-1) + 1
+        tokens = [contents.get(token_id, b"") for token_id in range(self.size)]
+        self.data = b"".join(tokens)
+        self.offsets: Numbers = np.zeros(self.size + 1, np.int64)
+        np.cumsum([*map(len, tokens)], out=self.offsets[1:])
+        self.offsets.flags.writeable = False
+        self._offset_bytes = self.offsets.tobytes()
+        self.is_token: Flags = np.zeros(self.size, bool)
+        self.is_token[[*contents]] = True
+        self.is_special: Flags = np.zeros(self.size, bool)
+        self.is_special[: len(special)] = special[: self.size]
+        self.decoder = decoder
+
+    @cached_property
+    def sizes(self) -> Numbers:
+        """The number of bytes of each token."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def is_byte(self) -> Flags:
+        """Whether a token of characters stands for a byte that has no character of its own."""
+        flags: Flags = np.zeros(self.size, bool)
+        if self.decoder is not None:
+            ids = np.flatnonzero(self.sizes == 1).tolist()
+            flags[[token_id for token_id in ids if self.decoder.token_bytes(token_id, is_first=False)[1]]] = True
+        return flags
+
+    @cached_property
+    def characters(self) -> Numbers:
+        """How many characters begin in each token, if it is part of valid UTF-8."""
+        is_begin = np.frombuffer(self.data, np.uint8) & 0xC0 != 0x80
+        before = np.concatenate([[0], np.cumsum(is_begin)])
+        counts: Numbers = np.diff(before[self.offsets])
+        return counts
+
+    @cached_property
+    def begins_inside(self) -> Flags:
+        """Whether a token begins inside a character."""
+        flags: Flags = np.zeros(self.size, bool)
+        first = self.offsets[:-1][self.sizes > 0]
+        flags[self.sizes > 0] = np.frombuffer(self.data, np.uint8)[first] & 0xC0 == 0x80
+        return flags
+
+    @cached_property
+    def is_text(self) -> Flags:
+        """Whether a token by itself is valid UTF-8."""
+        high = np.concatenate([[0], np.cumsum(np.frombuffer(self.data, np.uint8) >= 0x80)])
+        flags: Flags = np.diff(high[self.offsets]) == 0
+        others = np.flatnonzero(~flags)
+        flags[others] = [is_utf8(self.token(token_id)) for token_id in others.tolist()]
+        return flags
+
+    @cached_property
+    def by_preference(self) -> npt.NDArray[np.uint32]:
+        """The ids of ordinary tokens; of several with the same bytes that first to which text is encoded."""
+        ids = np.flatnonzero(self.is_token & ~self.is_special & (self.sizes > 0))
+        return ids[np.argsort(self.is_byte[ids], kind="stable")].astype(np.uint32)
+
+    def token(self, token_id: int) -> bytes:
+        """Return the bytes of a token."""
+        return self.data[self.offsets[token_id] : self.offsets[token_id + 1]]
+
+    def join(self, ids: Numbers) -> bytes:
+        """Return the bytes of tokens one after another."""
+        joined: bytes = self._native.join_tokens(self.data, self._offset_bytes, ids.astype(np.uint32))
+        return joined
+
+    def longest_prefixes(self, other: TokenTable) -> Numbers:
+        """Return for each token the id of the longest ordinary token of another table that is a prefix; -1 if none."""
+        given = self.data, self._offset_bytes, other.data, other._offset_bytes, other.by_preference
+        found: Numbers = self._native.longest_prefixes(*given)
+        return found
+
+    def checked(self, name: str, ids: Any) -> Numbers:
+        """Return a row of ids as an array.
+
+        Raises:
+            TypeError: it is not a row of integers.
+            ValueError: an id has no token.
+        """
+        row = np.asarray(ids)
+        if row.size == 0 and row.ndim == 1:
+            return np.empty(0, np.int64)
+        if row.ndim != 1 or row.dtype.kind not in "iu":
+            raise wrong_type(name, "a row of ids: a list, an array or a tensor of one dimension", ids)
+        is_known = (row >= 0) & (row < self.size)
+        is_known[is_known] = self.is_token[row[is_known]]
+        if not is_known.all():
+            at = int(is_known.argmin())
+            raise ValueError(f"{name}[{at}]: {row[at]} is not in the vocabulary; expected ids of tokens")
+        return row.astype(np.int64, copy=False)
+
+
+_of_pipelines: WeakKeyDictionary[Pipeline, TokenTable] = WeakKeyDictionary()
+_of_others: WeakKeyDictionary[Any, tuple[object, TokenTable]] = WeakKeyDictionary()
+
+
+def token_table(tokenizer: Any) -> TokenTable:
+    """Return the table of a tokenizer, which is made once.
+
+    Args:
+        tokenizer: one of hf_bpe or a fast tokenizer of transformers.
+
+    Raises:
+        TypeError: it is neither.
+        ValueError: its decoder makes text of several tokens at once.
+    """
+    pipeline = tokenizer if isinstance(tokenizer, Pipeline) else getattr(tokenizer, "_decoding_pipeline", None)
+    if isinstance(pipeline, Pipeline):
+        table = _of_pipelines.get(pipeline)
+        if table is None:
+            table = _of_pipelines[pipeline] = _table_of_pipeline(pipeline)
+        return table
+    backend = getattr(tokenizer, "__dict__", {}).get("_tokenizer")
+    if not isinstance(backend, Tokenizer):
+        raise wrong_type("tokenizer", "a tokenizer of hf_bpe or a fast tokenizer of transformers", tokenizer)
+    state = _state_of(backend)
+    known = _of_others.get(tokenizer)
+    if known is None or known[0] != state:
+        known = _of_others[tokenizer] = state, _table_of_backend(backend)
+    return known[1]
+
+
+def _table_of_pipeline(pipeline: Pipeline) -> TokenTable:
+    special = np.frombuffer(pipeline.skipped(True), bool)
+    decoder = pipeline.text_decoder
+    if decoder is not None:
+        return TokenTable(_contents_of(decoder, pipeline.decoding), special, decoder)
+    unused = {token_id: text.encode() for text, token_id in pipeline.unused_tokens.items()}
+    added = {token_id: token.content.encode() for token_id, token in pipeline.added_tokens.items()}
+    return TokenTable({**unused, **added, **pipeline.model.vocab}, special, None)
+
+
+def _contents_of(decoder: TextDecoder, decoding: object) -> Mapping[int, bytes]:
+    if not decoder.is_by_tokens:
+        raise ValueError(f"bytes of ids: the decoder {decoding!s:.200} makes text of several tokens at once")
+    return decoder.contents
+
+
+def _table_of_backend(backend: Tokenizer) -> TokenTable:
+    """Return the table of a backend that hf_bpe does not run, by the rules of its decoder."""
+    added = backend.get_added_tokens_decoder()
+    tokens = {token_id: token for token, token_id in backend.get_vocab(with_added_tokens=True).items()}
+    special: Flags = np.zeros(max(added, default=-1) + 1, bool)
+    special[[token_id for token_id, token in added.items() if token.special]] = True
+    decoding = None if backend.decoder is None else json.loads(backend.decoder.__getstate__())
+    if _is_byte_level(decoding):
+        # As its decoder does: a token in which some character stands for no byte is taken for text.
+        contents = {token_id: from_printable(token) or token.encode() for token_id, token in tokens.items()}
+        return TokenTable(contents, special, None)
+    if decoding is None:
+        raise ValueError("bytes of ids: the tokenizer has no decoder, so its tokens stand for no bytes")
+    decoder = TextDecoder(canonical_decoding(decoding) or "", BPEModel({}, []), tokens)
+    return TokenTable(_contents_of(decoder, decoding), special, decoder)
+
+
+def _is_byte_level(decoding: Any) -> bool:
+    if decoding is None:
+        return False
+    if decoding.get("type") == "Sequence":
+        kinds = [each.get("type") for each in decoding["decoders"]]
+        return kinds in (["ByteLevel"], ["ByteLevel", "Fuse"])
+    return bool(decoding.get("type") == "ByteLevel")
+
+
+def _state_of(backend: Tokenizer) -> object:
+    """Return what shows that a backend has changed: all but what lies between the tokens that are looked at."""
+    size = backend.get_vocab_size(with_added_tokens=True)
+    probes = [backend.id_to_token(size * number // _PROBES) for number in range(_PROBES)]
+    added = [(token_id, token.content, token.special) for token_id, token in backend.get_added_tokens_decoder().items()]
+    decoder = None if backend.decoder is None else backend.decoder.__getstate__()
+    return id(backend), size, probes, added, decoder
