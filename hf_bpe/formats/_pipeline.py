@@ -34,6 +34,7 @@ from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._randomness import NOT_RANDOM, Randomness
 from hf_bpe.encoding._stochastok import TokenSplits
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._double_start import warn_of_double_start
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
 from hf_bpe.formats._template import Template, template_ids
 from hf_bpe.formats._text_decoder import CharacterDecodeStream, TextDecoder, shows_normalized_contents
@@ -171,7 +172,11 @@ class Pipeline:
         """Return the ids of one text, with what that takes looked up once."""
         encode, options, before, after, has_special = self._of_one_text
         ids = encode(text, options[1 if split_special_tokens else 0])
-        return [*before, *ids, *after] if has_special and add_special_tokens else ids
+        if not (has_special and add_special_tokens):
+            return ids
+        if before and ids and ids[0] == before[0]:
+            warn_of_double_start(self.to_tokens(before[:1])[0])
+        return [*before, *ids, *after]
 
     @cached_property
     def _of_one_text(self) -> tuple[Callable[..., list[int]], tuple[Options, Options], list[int], list[int], bool]:

@@ -18,6 +18,7 @@ from hf_bpe._utils.arguments import check_choice
 from hf_bpe.encoding._batch_layout import Layout
 from hf_bpe.encoding._encoder import Encoder, Padding, TemplateIds
 from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
+from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._call_arguments import CALL_NAMES, Call, Inputs
 from hf_bpe.tokenizer._results import TypeIdsMaker, as_tensor, row_type_ids, warn_of_too_long
@@ -53,6 +54,8 @@ def encode_call(
     to_tokens = tokenizer.convert_ids_to_tokens
     call = Call(**{name: value for name, value in given.items() if name in CALL_NAMES})
     layout = source.layout(inputs.per_row, template)
+    if inputs.texts:
+        check_start(inputs.texts[0], template, pipeline.added_tokens, source.options)
     if call.limit is None and call.max_length is None and call.verbose:
         warn_of_too_long(tokenizer, layout.lengths.tolist())
     layout, samples = _arrange(layout, call, tokenizer.truncation_side, tokenizer.padding_side)

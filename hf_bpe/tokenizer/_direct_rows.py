@@ -10,6 +10,7 @@ from transformers.utils import PaddingStrategy
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.encoding._encoder import AnyText, Padding
+from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._results import as_tensor, batch_encoding, deferred_encodings, warn_of_too_long
 
@@ -76,7 +77,9 @@ def encode_rows(
     kind = given.get("return_tensors")
     # Looking up the number of threads takes longer than encoding a few short texts, for which one does the work.
     threads = 1 if len(texts) <= _FEW and sum(map(len, texts)) < _SHORT else default_threads()
-    arguments = texts, pipeline.options(as_text), threads, template, limit, padded
+    options = pipeline.options(as_text)
+    check_start(texts[0], template, pipeline.added_tokens, options)
+    arguments = texts, options, threads, template, limit, padded
     if kind is None:
         rows, masks = pipeline.encoder.encode_to_rows(*arguments)
         lengths = [*map(len, rows)]

@@ -12,6 +12,8 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe import BPETokenizer
 from hf_bpe._utils.processes import default_threads, usable_cores
+from hf_bpe.formats import _double_start
+from support.cases import case
 from support.profiles import by_profile
 
 CORPUS = [
@@ -374,3 +376,33 @@ def test_call_looks_for_no_attribute_that_is_missing(monkeypatch):
     tokenizer("low lower")
     tokenizer(["low lower", "low"], padding=True, return_tensors="np")
     assert missing == []
+
+
+def test_a_text_that_begins_with_bos_twice_is_warned_of_once(caplog, monkeypatch):
+    tokenizer = BPETokenizer.train(["low"], vocab_size=257, bos_token="<s>", add_bos_token=True)
+    calls = {
+        "encode": lambda: tokenizer.encode("<s>low"),
+        "call": lambda: tokenizer("<s>low"),
+        "rows": lambda: tokenizer(["<s>low", "low"], padding=False),
+        "pairs": lambda: tokenizer("<s>low", "low"),
+    }
+    for name, call in calls.items():
+        with case(name):
+            monkeypatch.setattr(_double_start, "_known", set())
+            caplog.clear()
+            call()
+            assert [record.message[:29] for record in caplog.records] == ["a text begins with '<s>', and"]
+            call()
+            assert len(caplog.records) == 1
+    monkeypatch.setattr(_double_start, "_known", set())
+    caplog.clear()
+    for harmless in (
+        lambda: tokenizer.encode("<s>low", add_special_tokens=False),
+        lambda: tokenizer(["<s>low"], add_special_tokens=False),
+        lambda: tokenizer.encode("low<s>"),
+        lambda: tokenizer(["low<s>"]),
+        lambda: tokenizer("<s>low", split_special_tokens=True),
+        lambda: tokenizer("", "low"),
+    ):
+        harmless()
+    assert caplog.records == []
