@@ -22,6 +22,7 @@ from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._direct_methods import DirectMethods
 from hf_bpe.tokenizer._methods.bytes_of_ids import BytesOfIdsMethods
 from hf_bpe.tokenizer._methods.names import name_as_own
+from hf_bpe.tokenizer._methods.trusted_text import TrustedTextMethods
 from hf_bpe.tokenizer._results import warn_of_too_long
 from hf_bpe.tokenizer._transformers_compat import cleans_up
 
@@ -188,7 +189,7 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
         return token
 
 
-class BPETokenizerFast(DirectMethods, _BackedTokenizer, BytesOfIdsMethods, backend="tokenizers"):
+class BPETokenizerFast(DirectMethods, _BackedTokenizer, BytesOfIdsMethods, TrustedTextMethods, backend="tokenizers"):
     """A `PreTrainedTokenizerFast` for byte-level BPE that encodes and decodes with a `Pipeline` of hf_bpe.
 
     It is made of a loaded tokenizer by `hf_bpe.accelerate`, or by `from_pretrained` like other fast tokenizers, and has
@@ -202,7 +203,8 @@ class BPETokenizerFast(DirectMethods, _BackedTokenizer, BytesOfIdsMethods, backe
     these strip.
 
     Beyond the methods of fast tokenizers it has those of `BPETokenizer` for the bytes of ids and for text that
-    continues ids: `token_bytes`, `spans`, `encode_pair`, `session`, `decode_bytes` and `decode_stream`.
+    continues ids: `token_bytes`, `spans`, `encode_pair`, `session`, `decode_bytes` and `decode_stream`, and
+    for text that may not hold added tokens: `encode_segments` and `chat_segments`.
 
     It saves the same files as `PreTrainedTokenizerFast`, and under that name.
 

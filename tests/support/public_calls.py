@@ -297,6 +297,10 @@ def targets(folder: Path) -> list[Target]:
         method("prune", input=["low lower"], vocab_size=258, num_workers=1),
         method("prune", keep=[257]),
         method("session", text="low", ids=[97], split_special_tokens=False),
+        method(
+            "encode_segments", segments=[("low", True), ("low", False)], untrusted="special", add_special_tokens=True
+        ),
+        method("chat_segments", conversation=chat, trusted_roles=["user"], add_generation_prompt=False),
         method("token_bytes", size=300),
         method("spans", ids=[97], skip_special_tokens=False, continued=False),
         method("encode_pair", context="low", continuation="low", add_special_tokens=False),
