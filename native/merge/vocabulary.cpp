@@ -58,8 +58,11 @@ Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, c
       if (symbols[place] == kNoSymbol) symbols[place] = kUsed;
     }
   }
+  std::vector<std::string_view> joined;
+  joined.reserve(tokens.size() + whole_words.size());
   const auto number = [&](std::uint32_t place) {
     if (symbols[place] != kUsed) return;
+    joined.push_back(tokens[place].second);
     symbols[place] = static_cast<Symbol>(ids_.size());
     ids_.push_back(tokens[place].first);
     symbol_bytes_ += tokens[place].second.size();
@@ -102,6 +105,8 @@ Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, c
                  });
   if (lacks_bytes_) highest_id_ = std::max(highest_id_, kMissing);
   if (!whole_words.empty()) add_whole_words(whole_words);
+  for (const auto& [id, word] : whole_words) joined.push_back(word);
+  joins_ = Joins(joined);
 }
 
 std::size_t Vocabulary::expand_parts(std::uint32_t* ids, std::size_t size) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "merge/interleaved.hpp"
+#include "merge/joins.hpp"
 #include "tables/small_ranks.hpp"
 #include "tables/symbols.hpp"
 #include "tables/word_table.hpp"
@@ -73,6 +74,8 @@ class Vocabulary {
       whole_words_->prefetch(whole_words_->slot_of(whole_words_->key_of(word, length)));
   }
 
+  const Joins& joins() const { return joins_; }  // of the tokens of merges, and of whole words
+
   // The rank of the merge of two symbols, kNoMerge if there is none; and the result of a merge.
   Rank rank(Symbol first, Symbol second) const {
     if (!small_ranks_) return compact_ranks_->find_exact(first, second);
@@ -105,6 +108,7 @@ class Vocabulary {
   std::vector<std::uint32_t> ids_;  // by symbol
   Symbol last_with_id_;             // as in MergeTables
   std::size_t symbol_bytes_ = 256;
+  Joins joins_;
   std::optional<WholeWords> whole_words_;
   std::size_t longest_whole_word_ = 0;  // in bytes; 0 if there are none
   std::uint32_t highest_id_ = 0;

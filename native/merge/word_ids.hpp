@@ -44,6 +44,9 @@ class WordIds {
     }
   };
   static_assert(sizeof(Ids) == 16);
+  struct CutWord {
+    std::size_t missed, pieces;  // its place among the words that were missed; the number of its pieces
+  };
   struct Gap {
     std::uint32_t* begin;
     std::size_t missed;  // the word whose ids belong here
@@ -55,9 +58,9 @@ class WordIds {
 
  public:
   // `long_pieces`: null if long words are merged as a whole. `finds_whole_words`: whether the vocabulary's whole words
-  // are looked up before merging; not with dropout.
+  // are looked up before merging; not with dropout. `cuts_words`: whether words that are not in the cache may be cut.
   WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking, const LazyLongPieces* long_pieces,
-          Simd simd = widest_simd(), bool finds_whole_words = true)
+          Simd simd = widest_simd(), bool finds_whole_words = true, bool cuts_words = true)
       : vocabulary_(vocabulary),
         backtracking_(backtracking),
         long_pieces_(long_pieces),
@@ -66,7 +69,8 @@ class WordIds {
         merge_interleaved_(interleaved_for(simd)),
         merger_(vocabulary),
         dropout_merger_(vocabulary),
-        finds_whole_words_(finds_whole_words && vocabulary.has_whole_words()) {}
+        finds_whole_words_(finds_whole_words && vocabulary.has_whole_words()),
+        cuts_words_(cuts_words) {}
 
   // Ids are also written beyond the last one: this much room is needed beyond the number of bytes.
   static constexpr std::size_t kSlack = 16;
@@ -103,13 +107,19 @@ class WordIds {
  private:
   static constexpr std::size_t kMaxWaiting = 256;  // about that many missed words; more would leave the nearest caches
 
-  // The cache is flushed before the table exceeds 32 MB or the rest 16 MB.
+  // The cache is flushed before the table exceeds 32 MB or the rest 16 MB; that of the pieces of words, which are
+  // fewer, before a sixteenth of that.
   static constexpr std::size_t kMaxWords = (std::size_t{1} << 20) / 8 * 5;
   static constexpr std::size_t kMaxLongBytes = std::size_t{16} << 20;
   static constexpr std::size_t kLongestWord = 256;
+  // The keys of words up to this size are their bytes. A longer one that is cut is not in the cache: it may not recur,
+  // and its pieces are found as fast.
+  static constexpr std::size_t kLongestCached = 15;
 
   bool is_full(std::size_t words) const {
-    return table_.size() + words > kMaxWords || bytes() - table_.slots() * sizeof(Entry) > kMaxLongBytes;
+    const std::size_t parts = cuts_words_ ? 1 : 16;
+    return table_.size() + words > kMaxWords / parts ||
+           bytes() - table_.slots() * sizeof(Entry) > kMaxLongBytes / parts;
   }
 
   void flush() {
@@ -118,6 +128,8 @@ class WordIds {
     missed_.clear();
     missed_keys_.clear();
     gaps_.clear();
+    cut_words_.clear();
+    piece_ends_.clear();
   }
 
   // Writes the ids of the words that are in the cache, and leaves gaps for the others.
@@ -175,6 +187,19 @@ class WordIds {
     slot = table_.find_slot(key, slot, word, length);
     if (!table_[slot].is_empty()) return write(table_[slot].value, key, word, length, out, draws);
     const bool drops_bytes = vocabulary_.lacks_bytes() && vocabulary_.drops_missing_bytes();
+    if (!kDraws && cuts_words_ && !drops_bytes && !is_ascii(key, word, length)) {
+      if (length > kLongestInterleaved) {
+        if (has_short_pieces(word, length)) return encode_pieces(word, length, readable, out, poll);
+      } else if (const std::size_t pieces = cut(word, length); pieces != 0) {
+        const std::size_t place = missed_.size();
+        const bool is_cached = length <= kLongestCached;
+        cut_words_.push_back({place, pieces});
+        missed_.push_back({word, out, length, 0, readable});
+        missed_keys_.push_back(is_cached ? key : Key{});
+        if (is_cached) table_.insert(key, slot, word, length, Ids(0, static_cast<std::uint32_t>(place)));
+        return leave_gap(place, word, out);
+      }
+    }
     std::size_t size = 1;
     std::uint32_t whole = Vocabulary::kMissing;
     if (length <= kLongestInterleaved && !drops_bytes) {
@@ -198,6 +223,90 @@ class WordIds {
     return out + size;
   }
 
+  // Of a long word only the beginning is looked at.
+  static bool is_ascii(Key key, const Byte* word, std::size_t length) {
+    constexpr std::uint64_t kHighest = 0x8080808080808080;
+    if (length <= kLongestCached) return ((key.low | key.high << 8) & kHighest) == 0;
+    std::uint64_t bits = load(word + std::min(length, kLongestInterleaved) - 8);
+    for (std::size_t at = 0; at + 8 < std::min(length, kLongestInterleaved); at += 8) bits |= load(word + at);
+    return (bits & kHighest) == 0;
+  }
+
+  // Whether pieces are short: longer ones do not recur.
+  static bool are_short(std::size_t pieces, std::size_t bytes) { return pieces > 1 && pieces * 8 >= bytes; }
+
+  bool has_short_pieces(const Byte* word, std::size_t length) const {
+    const Byte* ends[16];
+    const std::size_t pieces = vocabulary_.joins().cut(word, word + length, ends, std::size(ends));
+    return are_short(pieces, static_cast<std::size_t>(ends[pieces - 1] - word));
+  }
+
+  // Adds the ends of the pieces of a word of up to kLongestInterleaved bytes to `piece_ends_` and returns their number,
+  // 0 if they are not short.
+  std::size_t cut(const Byte* word, std::size_t length) {
+    const std::size_t before = piece_ends_.size();
+    piece_ends_.resize(before + length);
+    const std::size_t pieces = vocabulary_.joins().cut(word, word + length, &piece_ends_[before], length);
+    const bool is_cut = are_short(pieces, length);
+    piece_ends_.resize(is_cut ? before + pieces : before);
+    return is_cut ? pieces : 0;
+  }
+
+  // Writes the ids of the pieces of a long word and returns their end.
+  std::uint32_t* encode_pieces(const Byte* word, std::size_t length, const Byte* readable, std::uint32_t* out,
+                               const PollFunction& poll) {
+    constexpr std::size_t kPieces = 256;
+    const Byte* ends[kPieces];
+    for (const Byte* const end = word + length; word != end;) {
+      const std::size_t pieces = vocabulary_.joins().cut(word, end, ends, kPieces);
+      out = piece_ids().encode(word, ends, pieces, readable, out, poll);
+      word = ends[pieces - 1];
+    }
+    return out;
+  }
+
+  // Writes the ids of the short words that are cut where those of the merged words are written.
+  void encode_cut_words() {
+    WordIds& pieces = piece_ids();
+    pieces.begin_waiting();
+    std::size_t bytes = 0;
+    for (const CutWord& cut : cut_words_) bytes += missed_[cut.missed].length;
+    if (ids_of_pieces_.size() < bytes + kSlack) ids_of_pieces_.resize(bytes + kSlack);
+    std::uint32_t* out = ids_of_pieces_.data();
+    std::size_t done = 0;  // words
+    const auto finish = [&] {
+      pieces.finish(out, cut_ends_);
+      const std::uint32_t* begin = ids_of_pieces_.data();
+      for (const std::uint32_t* end : cut_ends_) {
+        PendingWord& word = missed_[cut_words_[done++].missed];
+        std::copy(begin, end, word.out);
+        word.size = static_cast<std::size_t>(end - begin);
+        begin = end;
+      }
+      cut_ends_.clear();
+      out = ids_of_pieces_.data();
+    };
+    cut_ends_.clear();
+    const Byte* const* ends = piece_ends_.data();
+    for (std::size_t i = 0; i < cut_words_.size(); ++i) {
+      const auto [missed, count] = cut_words_[i];
+      if (!pieces.may_wait(count)) finish();
+      if (pieces.is_full(count)) pieces.flush();
+      const PendingWord& word = missed_[missed];
+      out = pieces.encode_later(word.word, ends, count, word.readable, out, kNoPoll);
+      cut_ends_.push_back(out);
+      ends += count;
+    }
+    finish();
+  }
+
+  WordIds& piece_ids() {
+    if (!piece_ids_) {
+      piece_ids_ = std::make_unique<WordIds>(vocabulary_, backtracking_, long_pieces_, simd_, false, false);
+    }
+    return *piece_ids_;
+  }
+
   // Words are merged together after all have been looked up. Until then there is room for as many ids as there can be.
   std::uint32_t* leave_gap(std::size_t missed, const Byte* word, std::uint32_t* out) {
     gaps_.push_back({out, missed, word});
@@ -207,8 +316,10 @@ class WordIds {
   // Fills the gaps, closes what is left of them, and returns the new end of the ids. Corrects `text_ends`.
   template <class Draws>
   std::uint32_t* fill_gaps(const std::uint32_t* end, std::span<std::uint32_t*> text_ends, const Draws& draws) {
+    if (!cut_words_.empty()) encode_cut_words();
     if (finds_whole_words_) {
       for (PendingWord& word : missed_) {
+        if (word.size != 0) continue;
         const std::uint32_t id = vocabulary_.whole_word(word.word, word.length);
         if (id == Vocabulary::kMissing) continue;
         *word.out = id;
@@ -220,6 +331,7 @@ class WordIds {
       missed_[i].size = vocabulary_.expand(missed_[i].out, missed_[i].size);
       const auto& [word, ids, length, size, readable] = missed_[i];
       const Key key = missed_keys_[i];
+      if (key.high == 0) continue;  // not in the cache
       table_[table_.find_slot(key, table_.slot_of(key), word, length)].value = ids_of(ids, size);
     }
     std::uint32_t* out = gaps_.front().begin;
@@ -236,6 +348,8 @@ class WordIds {
     missed_.clear();
     missed_keys_.clear();
     gaps_.clear();
+    cut_words_.clear();
+    piece_ends_.clear();
     return out;
   }
 
@@ -323,10 +437,15 @@ class WordIds {
   const MergeInterleaved merge_interleaved_;
   Merger merger_;
   DropoutMerger dropout_merger_;
-  const bool finds_whole_words_;
+  const bool finds_whole_words_, cuts_words_;
   std::vector<PendingWord> missed_;  // words that are not merged yet, and their keys
   std::vector<Key> missed_keys_;
   std::vector<Gap> gaps_;
+  std::vector<CutWord> cut_words_;       // those of the missed words that are cut
+  std::vector<const Byte*> piece_ends_;  // of all of them
+  std::vector<std::uint32_t> ids_of_pieces_;
+  std::vector<std::uint32_t*> cut_ends_;  // of the ids of each word
+  std::unique_ptr<WordIds> piece_ids_;
   std::unique_ptr<LongPieceMerger> long_piece_merger_;
   std::vector<Symbol> symbols_, pieces_;
   std::vector<Byte> known_;     // the bytes of a word that have a token

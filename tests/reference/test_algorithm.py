@@ -76,6 +76,20 @@ def test_wherever_a_token_is_made_the_merges_inside_are_those_of_its_bytes_alone
         assert inside == moved(run(word[start:stop], merges), start)
 
 
+@given(words, merges_in_any_order)
+def test_a_place_that_no_token_covers_parts_a_word(word, merges):
+    tokens = [first + second for first, second in merges]
+    for place in range(1, len(word)):
+        covered = any(
+            word.startswith(token, place - before)
+            for token in tokens
+            for before in range(1, min(len(token), place + 1))
+        )
+        if not covered:
+            parts = oracle.encode_word(word[:place], merges) + oracle.encode_word(word[place:], merges)
+            assert parts == oracle.encode_word(word, merges)
+
+
 @given(words, st.lists(short_words, min_size=4, max_size=20, unique=True), st.randoms(use_true_random=False))
 def test_a_merge_a_token_encodes_as_all_ways_to_cut_each_token_in_two_do(word, tokens, rng):
     tokens = [token for token in tokens if len(token) > 1]
