@@ -33,8 +33,7 @@ class Whole {
 
 class PyRunMerger {
  public:
-  explicit PyRunMerger(std::vector<RunMerger::Input> inputs, std::uint64_t least = 1)
-      : merger_(std::move(inputs), least) {}
+  explicit PyRunMerger(std::unique_ptr<MergedRun> run) : run_(std::move(run)) {}
 
   nb::bytes read(std::size_t size) {
     const Occupied occupied(flag_);
@@ -43,7 +42,7 @@ class PyRunMerger {
     std::string piece;
     {
       const nb::gil_scoped_release no_gil;
-      merger_.read(size, piece, [&] { poll(piece.size()); });
+      run_->read(size, piece, [&] { poll(piece.size()); });
     }
     nb::bytes bytes(piece.data(), piece.size());
     whole.keep();
@@ -51,16 +50,16 @@ class PyRunMerger {
   }
   std::uint64_t words() {
     const Occupied occupied(flag_);
-    return merger_.words();
+    return run_->words();
   }
   Typed<nb::object, "int"> total() {
     const Occupied occupied(flag_);
-    const nb::object high = nb::int_(merger_.total_high());
-    return nb::object(nb::int_(merger_.total_low()) + nb::steal(PyNumber_Lshift(high.ptr(), nb::int_(64).ptr())));
+    const nb::object high = nb::int_(run_->total_high());
+    return nb::object(nb::int_(run_->total_low()) + nb::steal(PyNumber_Lshift(high.ptr(), nb::int_(64).ptr())));
   }
 
  private:
-  RunMerger merger_;
+  std::unique_ptr<MergedRun> run_;
   std::atomic<bool> flag_ = false;
   bool is_broken_ = false;
 };
@@ -114,13 +113,13 @@ RunReader::Refill hf_bpe::refill_from(nb::handle run) {
 }
 
 Typed<nb::object, "RunMerger"> hf_bpe::merger_of(std::vector<WordCounts> tables) {
-  std::vector<RunMerger::Input> inputs;
+  std::unique_ptr<MergedRun> merged;
   {
     Poll poll{nb::none()};
     const nb::gil_scoped_release no_gil;
-    inputs = sort_all(std::move(tables), [&] { poll(0); });
+    merged = std::make_unique<TableMerger>(std::move(tables), [&] { poll(0); });
   }
-  return nb::cast(new PyRunMerger(std::move(inputs)), nb::rv_policy::take_ownership);
+  return nb::cast(new PyRunMerger(std::move(merged)), nb::rv_policy::take_ownership);
 }
 
 void hf_bpe::bind_runs(nb::module_& module) {
@@ -138,7 +137,7 @@ void hf_bpe::bind_runs(nb::module_& module) {
               const auto factor = number_of<std::uint64_t>(factors[i], "multipliers");
               inputs.push_back({std::make_unique<RunReader>(refill_from(held[i])), factor});
             }
-            new (self) PyRunMerger(std::move(inputs), least);
+            new (self) PyRunMerger(std::make_unique<RunMerger>(std::move(inputs), least));
           },
           "runs"_a, "multipliers"_a, "least"_a = 1)
       .def("read", &PyRunMerger::read, "size"_a)

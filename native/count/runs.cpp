@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -24,10 +26,19 @@ std::uint64_t prefix_of(const SortedWords& words) {
   return prefix;
 }
 
-int compare(const SortedWords& a, const SortedWords& b) {
-  const int order = std::memcmp(a.word(), b.word(), std::min(a.length(), b.length()));
+using Word = std::span<const Byte>;
+
+int compare(Word a, Word b) {
+  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
   if (order != 0) return order;
-  return a.length() < b.length() ? -1 : a.length() > b.length();
+  return a.size() < b.size() ? -1 : a.size() > b.size();
+}
+
+Word word_of(const SortedWords& words) { return {words.word(), words.length()}; }
+
+// The word of a sorted table, which `room`, of 16 bytes, may have to hold.
+Word word_of(const WordCounts& table, std::size_t slot, Byte* room) {
+  return {table.word_at(slot, room), table.length_at(slot)};
 }
 
 void append_varint(std::uint64_t number, std::string& to) {
@@ -93,22 +104,15 @@ void RunWords::for_each(const Visit& visit) const {
   for (RunReader reader(open_()); reader.next();) visit(reader.word(), reader.length(), reader.count());
 }
 
-bool TableReader::next() {
-  if (next_ == table_.size()) return false;
-  word_ = table_.word_at(next_, room_);
-  length_ = table_.length_at(next_);
-  count_ = table_.count_at(next_++);
-  return true;
-}
-
-RunMerger::RunMerger(std::vector<Input> inputs, std::uint64_t least) : inputs_(std::move(inputs)), least_(least) {
+RunMerger::RunMerger(std::vector<Input> inputs, std::uint64_t least, std::vector<Byte> before)
+    : inputs_(std::move(inputs)), least_(least), last_(std::move(before)) {
   for (std::size_t input = 0; input < inputs_.size(); ++input) advance(input);
 }
 
 // Whether a's word comes after b's.
 bool RunMerger::comes_after(const Head& a, const Head& b) const {
   if (a.prefix != b.prefix) return a.prefix > b.prefix;
-  return compare(*inputs_[a.input].words, *inputs_[b.input].words) > 0;
+  return compare(word_of(*inputs_[a.input].words), word_of(*inputs_[b.input].words)) > 0;
 }
 
 void RunMerger::advance(std::size_t input) {
@@ -173,20 +177,122 @@ void RunMerger::write(const Byte* word, std::size_t length, std::uint64_t count,
   piece.append(word + shared, word + length);
   append_varint(count, piece);
   last_.assign(word, word + length);
-  ++words_;
-  total_low_ += count;
-  total_high_ += total_low_ < count;
+  add(1, count, 0);
 }
 
-std::vector<RunMerger::Input> sort_all(std::vector<WordCounts> tables, const PollFunction& poll) {
-  std::vector<RunMerger::Input> inputs(tables.size());
-  const std::vector<Chunk> chunks(tables.size());
-  const auto sort = [&](std::size_t, std::size_t i, const PollFunction& poll_in_chunk) {
-    inputs[i].words = std::make_unique<TableReader>(std::move(tables[i]), poll_in_chunk);
+namespace {
+
+// The words of a sorted table from one slot to another.
+class TableRange : public SortedWords {
+ public:
+  TableRange(const WordCounts& table, std::size_t begin, std::size_t end) : table_(table), next_(begin), end_(end) {}
+
+  bool next() override {
+    if (next_ == end_) return false;
+    word_ = table_.word_at(next_, room_);
+    length_ = table_.length_at(next_);
+    count_ = table_.count_at(next_++);
+    return true;
+  }
+
+ private:
+  const WordCounts& table_;
+  std::size_t next_, end_;
+  Byte room_[16];
+};
+
+}  // namespace
+
+TableMerger::TableMerger(std::vector<WordCounts> tables, const PollFunction& poll, std::size_t words_of_range)
+    : tables_(std::move(tables)), next_(tables_.size()), words_of_range_(words_of_range) {
+  const auto sort = [this](std::size_t, std::size_t table, const PollFunction& poll_in_chunk) {
+    tables_[table].sort(poll_in_chunk);
     return true;
   };
-  for_each_chunk(chunks, tables.size(), sort, [&](std::size_t) { poll(); });
-  return inputs;
+  for_each_chunk(std::vector<Chunk>(tables_.size()), tables_.size(), sort, [&](std::size_t) { poll(); });
+}
+
+// The first words that are not before the one in a slot of a table.
+TableMerger::Places TableMerger::places_from(std::size_t table, std::size_t slot) const {
+  Byte room[16], other_room[16];
+  const Word word = word_of(tables_[table], slot, room);
+  Places places;
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    std::size_t low = next_[i], high = tables_[i].size();
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (compare(word_of(tables_[i], middle, other_room), word) < 0) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    places.push_back(low);
+  }
+  return places;
+}
+
+// The greatest word before all of those; empty if there is none.
+std::vector<Byte> TableMerger::word_before(const Places& places) const {
+  std::vector<Byte> last;
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    if (places[i] == 0) continue;
+    Byte room[16];
+    const Word word = word_of(tables_[i], places[i] - 1, room);
+    if (compare({last.data(), last.size()}, word) < 0) last.assign(word.begin(), word.end());
+  }
+  return last;
+}
+
+// Where as many ranges as there are tables begin, and the last one ends; each has at most `words_of_range_` words of
+// the table that has the most left.
+std::vector<TableMerger::Places> TableMerger::next_ranges() const {
+  std::size_t largest = 0, most = 0;
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    if (tables_[i].size() - next_[i] > most) {
+      largest = i;
+      most = tables_[i].size() - next_[i];
+    }
+  }
+  std::vector<Places> ranges = {next_};
+  while (most > 0 && ranges.size() <= tables_.size()) {
+    const std::size_t words = ranges.size() * words_of_range_;
+    if (words >= most) {
+      Places& ends = ranges.emplace_back();
+      for (const WordCounts& table : tables_) ends.push_back(table.size());
+      break;
+    }
+    ranges.push_back(places_from(largest, next_[largest] + words));
+  }
+  return ranges;
+}
+
+void TableMerger::read(std::size_t bytes, std::string& piece, const PollFunction& poll) {
+  while (piece.size() < bytes) {
+    const std::vector<Places> ranges = next_ranges();
+    struct Part {
+      std::optional<RunMerger> merger;
+      std::string run;
+    };
+    std::vector<Part> parts(ranges.size() - 1);
+    if (parts.empty()) return;
+    const auto merge = [&](std::size_t, std::size_t i, const PollFunction& poll_in_chunk) {
+      std::vector<RunMerger::Input> inputs;
+      for (std::size_t table = 0; table < tables_.size(); ++table) {
+        inputs.push_back({std::make_unique<TableRange>(tables_[table], ranges[i][table], ranges[i + 1][table])});
+      }
+      auto& [merger, run] = parts[i];
+      merger.emplace(std::move(inputs), 1, word_before(ranges[i]));
+      merger->read(static_cast<std::size_t>(-1), run, poll_in_chunk);
+      return true;
+    };
+    for_each_chunk(std::vector<Chunk>(parts.size()), tables_.size(), merge, [&](std::size_t) { poll(); });
+    for (const auto& [merger, run] : parts) {
+      piece += run;
+      add(merger->words(), merger->total_low(), merger->total_high());
+    }
+    next_ = ranges.back();
+  }
 }
 
 }  // namespace hf_bpe

@@ -74,37 +74,43 @@ class RunWords : public Words {
   std::function<RunReader::Refill()> open_;
 };
 
-// The words of a table.
-class TableReader : public SortedWords {
+// A run that is read piece by piece.
+class MergedRun {
  public:
-  TableReader(WordCounts table, const PollFunction& poll) : table_(std::move(table)) { table_.sort(poll); }
-  bool next() override;
+  virtual ~MergedRun() = default;
+
+  // Writes the next piece of the run to `piece`: at least `bytes` bytes, fewer only at the end, then none. Throws
+  // std::overflow_error if a sum exceeds 64 bits, and the exceptions of the words and of `poll`.
+  virtual void read(std::size_t bytes, std::string& piece, const PollFunction& poll) = 0;
+
+  // The number of words written so far, and the sum of their counts, which may have 128 bits.
+  std::uint64_t words() const { return words_; }
+  std::uint64_t total_low() const { return total_low_; }
+  std::uint64_t total_high() const { return total_high_; }
+
+ protected:
+  void add(std::uint64_t words, std::uint64_t low, std::uint64_t high) {
+    words_ += words;
+    total_low_ += low;
+    total_high_ += high + (total_low_ < low);
+  }
 
  private:
-  WordCounts table_;
-  std::size_t next_ = 0;
-  Byte room_[16];
+  std::uint64_t words_ = 0, total_low_ = 0, total_high_ = 0;
 };
 
-// Writes the merge of sorted words as a run, piece by piece.
-class RunMerger {
+// Writes the merge of sorted words.
+class RunMerger : public MergedRun {
  public:
   struct Input {
     std::unique_ptr<SortedWords> words;
     std::uint64_t multiplier = 1;  // the factor of its counts
   };
 
-  // Words whose sum is below `least` are dropped.
-  explicit RunMerger(std::vector<Input> inputs, std::uint64_t least = 1);
+  // Words whose sum is below `least` are dropped. `before`: the word that the run continues after.
+  explicit RunMerger(std::vector<Input> inputs, std::uint64_t least = 1, std::vector<Byte> before = {});
 
-  // Writes the next piece of the run to `piece`: `bytes` bytes or a record more, fewer only at the end, then none.
-  // Throws std::overflow_error if a sum exceeds 64 bits, and the exceptions of the words and of `poll`.
-  void read(std::size_t bytes, std::string& piece, const PollFunction& poll);
-
-  // The number of words written so far, and the sum of their counts, which may have 128 bits.
-  std::uint64_t words() const { return words_; }
-  std::uint64_t total_low() const { return total_low_; }
-  std::uint64_t total_high() const { return total_high_; }
+  void read(std::size_t bytes, std::string& piece, const PollFunction& poll) override;
 
  private:
   struct Head {
@@ -122,10 +128,29 @@ class RunMerger {
   std::uint64_t least_;
   std::vector<Head> heap_;         // the inputs with a word, the least word in front
   std::vector<Byte> word_, last_;  // the current word, and the last one written
-  std::uint64_t words_ = 0, total_low_ = 0, total_high_ = 0;
 };
 
-// The words of tables, each sorted in its own thread. If `poll` throws, the words are lost.
-std::vector<RunMerger::Input> sort_all(std::vector<WordCounts> tables, const PollFunction& poll);
+// Writes the merge of tables, with a thread for each: ranges of their words, in byte order, are merged at the same
+// time.
+class TableMerger : public MergedRun {
+ public:
+  // Sorts the tables. If `poll` throws, the words are lost.
+  TableMerger(std::vector<WordCounts> tables, const PollFunction& poll, std::size_t words_of_range = kWords);
+
+  void read(std::size_t bytes, std::string& piece, const PollFunction& poll) override;
+
+ private:
+  static constexpr std::size_t kWords = std::size_t{1} << 16;  // of a table
+
+  using Places = std::vector<std::size_t>;  // a word of each table, or its end
+
+  Places places_from(std::size_t table, std::size_t slot) const;
+  std::vector<Byte> word_before(const Places& places) const;
+  std::vector<Places> next_ranges() const;
+
+  std::vector<WordCounts> tables_;
+  Places next_;  // the words that are not written yet
+  std::size_t words_of_range_;
+};
 
 }  // namespace hf_bpe

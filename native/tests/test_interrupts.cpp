@@ -135,12 +135,29 @@ std::vector<WordCounts> tables_of(const WordMap& words, std::size_t copies) {
 }
 
 void test_sorting_and_merging_of_runs() {
+  constexpr std::size_t kAll = std::size_t{1} << 40;
   for (const WordMap& words : {many_words(""), many_words("the same eight bytes at first, and many more")}) {
-    CHECK(is_interruptible([&](PollFunction poll) { sort_all(tables_of(words, 1), poll); }));
+    CHECK(is_interruptible([&](PollFunction poll) { TableMerger merger(tables_of(words, 1), poll); }));
+    std::string merged;
+    TableMerger(tables_of(words, 1), kNoPoll).read(kAll, merged, kNoPoll);
+    CHECK(is_interruptible([&](PollFunction poll) {
+      std::string run;
+      TableMerger(tables_of(words, 2), kNoPoll).read(kAll, run, poll);
+    }));
     for (const std::uint64_t least : {std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()}) {
       CHECK(is_interruptible([&](PollFunction poll) {
+        std::vector<RunMerger::Input> inputs;
+        for (int input = 0; input < 2; ++input) {
+          const auto refill = [&merged, at = std::size_t{0}](Byte* to, std::size_t room) mutable {
+            const std::size_t size = std::min(room, merged.size() - at);
+            std::copy_n(begin_of(merged) + at, size, to);
+            at += size;
+            return size;
+          };
+          inputs.push_back({std::make_unique<RunReader>(refill), 1});
+        }
         std::string run;
-        RunMerger(sort_all(tables_of(words, 2), kNoPoll), least).read(std::size_t{1} << 40, run, poll);
+        RunMerger(std::move(inputs), least).read(kAll, run, poll);
       }));
     }
   }

@@ -11,7 +11,7 @@ using namespace naive;
 
 namespace {
 
-std::string read_all(RunMerger merger, std::size_t piece_bytes) {
+std::string read_all(MergedRun&& merger, std::size_t piece_bytes) {
   std::string run;
   for (;;) {
     std::string piece;
@@ -36,10 +36,21 @@ std::vector<std::pair<std::string, std::uint64_t>> words_of(SortedWords& words) 
   return all;
 }
 
+std::vector<std::pair<std::string, std::uint64_t>> words_of(WordCounts table) {
+  table.sort(kNoPoll);
+  std::vector<std::pair<std::string, std::uint64_t>> all;
+  for (std::size_t slot = 0; slot < table.size(); ++slot) {
+    Byte room[16];
+    const Byte* const word = table.word_at(slot, room);
+    all.emplace_back(std::string(word, word + table.length_at(slot)), table.count_at(slot));
+  }
+  return all;
+}
+
 std::string run_of(const WordMap& words) {
   std::vector<WordCounts> tables;
   tables.push_back(to_table(words));
-  return read_all(RunMerger(sort_all(std::move(tables), kNoPoll)), std::size_t{1} << 40);
+  return read_all(TableMerger(std::move(tables), kNoPoll), std::size_t{1} << 40);
 }
 
 // Words that begin alike, also around the length up to which a table keeps them in its keys, and with zeros.
@@ -60,9 +71,8 @@ WordMap draw_words(std::size_t most) {
 void test_tables_are_sorted() {
   for (int i = 0; i < examples(3000); ++i) {
     const WordMap words = draw_words(draw(2) ? 10 : 200);
-    TableReader reader(to_table(words), kNoPoll);
-    const auto found = words_of(reader);
-    CHECK(found == (std::vector<std::pair<std::string, std::uint64_t>>(words.begin(), words.end())));
+    CHECK(words_of(to_table(words)) ==
+          (std::vector<std::pair<std::string, std::uint64_t>>(words.begin(), words.end())));
   }
 }
 
@@ -87,6 +97,33 @@ void test_runs_are_read_back_and_merged() {
     }
     CHECK(read_all(RunMerger(std::move(inputs), least), 1 + draw(100)) == run_of(sums));
   }
+}
+
+// Cut into ranges that are merged in threads, whose words begin alike and some of which are in several tables.
+void test_tables_are_merged() {
+  for (int i = 0; i < threaded_examples(600); ++i) {
+    std::vector<WordCounts> tables(draw(5));
+    WordMap sums;
+    for (WordCounts& table : tables) {
+      const WordMap words = draw_words(draw(4) ? 100 : 3);
+      for (const auto& [word, count] : words) sums[word] += count;
+      table = to_table(words);
+    }
+    TableMerger merger(std::move(tables), kNoPoll, 1 + draw(20));
+    CHECK(read_all(std::move(merger), 1 + draw(1000)) == run_of(sums));
+  }
+}
+
+void test_sums_of_merged_tables_have_128_bits() {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  std::vector<WordCounts> tables;
+  for (const WordMap& words : {WordMap{{"a", kMost}, {"c", kMost}}, WordMap{{"b", kMost}, {"d", 3}}}) {
+    tables.push_back(to_table(words));
+  }
+  TableMerger merger(std::move(tables), kNoPoll, 1);
+  std::string run;
+  merger.read(std::size_t{1} << 40, run, kNoPoll);
+  CHECK(merger.words() == 4 && merger.total_high() == 3 && merger.total_low() == 0);
 }
 
 void test_sums_past_64_bits_are_refused() {
@@ -132,8 +169,7 @@ void test_counts_in_parts_add_up() {
     WordMap found;
     const auto take = [&] {
       for (WordCounts& table : counter.take()) {
-        TableReader reader(std::move(table), kNoPoll);
-        for (const auto& [word, count] : words_of(reader)) found[word] += count;
+        for (const auto& [word, count] : words_of(std::move(table))) found[word] += count;
       }
     };
     const std::size_t step = 1 + draw(text.size() + 10);
@@ -194,6 +230,8 @@ void test_too_much_weight_is_refused() {
 int main() {
   test_tables_are_sorted();
   test_runs_are_read_back_and_merged();
+  test_tables_are_merged();
+  test_sums_of_merged_tables_have_128_bits();
   test_sums_past_64_bits_are_refused();
   test_counts_in_parts_add_up();
   test_tables_with_limits_do_not_grow();
