@@ -1,21 +1,13 @@
 #include "encode/encoder.hpp"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstring>
-#include <deque>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "encode/encoder_state.hpp"
 #include "encode/text_group.hpp"
-#include "merge/backtracking.hpp"
 #include "merge/merging.hpp"
-#include "merge/word_ids.hpp"
-#include "scan/splitter.hpp"
-#include "text/transcoding.hpp"
 
 namespace hf_bpe {
 
@@ -38,144 +30,6 @@ bool puts_space(PrefixSpace prefix, Byte first, bool is_first, bool is_begun) {
 }
 
 }  // namespace
-
-// The state of one thread, with its cache, which survives calls.
-class Encoder::Worker {
- public:
-  explicit Worker(const Pattern& pattern, Simd simd) : splitter(pattern, simd), transcode_(transcode_for(simd)) {}
-  virtual ~Worker() = default;
-  // Writes the ids of words, see WordIds.
-  virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                                std::uint32_t* out, const PollFunction& poll) = 0;
-  virtual std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                                std::uint32_t* out, const PollFunction& poll, const TextDraws& draws) = 0;
-
-  // As in WordIds.
-  virtual void begin_waiting() = 0;
-  virtual bool may_wait(std::size_t words) const = 0;
-  virtual std::uint32_t* encode_later(const Byte* text, const Byte* const* ends, std::size_t count,
-                                      const Byte* readable, std::uint32_t* out, const PollFunction& poll) = 0;
-  virtual std::uint32_t* finish(std::uint32_t* end, std::span<std::uint32_t*> text_ends) = 0;
-
-  // The text in UTF-8, valid until the next call. Of calls for several texts with fewer than `most` bytes in all, each
-  // may say how many bytes of the others to keep.
-  Text utf8_of(const Text& text, std::size_t kept = 0, std::size_t most = 0) {
-    if (text.width == 0) return text;
-    const auto units = static_cast<std::size_t>(text.end - text.begin) / text.width;
-    const std::size_t room = std::max(kept + units * utf8_bytes(text.width), most) + kTranscodingSlack;
-    if (utf8_.size() < room) utf8_.resize(room);
-    Byte* const out = utf8_.data() + kept;
-    return {out, transcode_(text.begin, text.end, text.width, out)};
-  }
-
-  Splitter splitter;
-  IdBuffer scratch;
-  std::string prefixed;
-  std::deque<std::string> prefixed_waiting;  // as long as their words wait
-
- private:
-  const Transcode transcode_;
-  std::vector<Byte> utf8_;
-};
-
-// The state shared by encoders that differ only in added tokens.
-struct Encoder::Core {
-  template <class Id>
-  class WorkerOf : public Worker {
-   public:
-    explicit WorkerOf(const Core& core)
-        : Worker(core.pattern, core.simd),
-          core_(core),
-          words_(core.vocabulary, core.backtracking, &core.long_pieces, core.simd) {}
-    std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                          std::uint32_t* out, const PollFunction& poll) override {
-      return words_.encode(text, ends, count, readable, out, poll);
-    }
-    std::uint32_t* encode(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                          std::uint32_t* out, const PollFunction& poll, const TextDraws& draws) override {
-      if (!words_with_dropout_) {
-        words_with_dropout_ =
-            std::make_unique<WordIds<Id>>(core_.vocabulary, core_.backtracking, nullptr, core_.simd, false);
-      }
-      return words_with_dropout_->encode(text, ends, count, readable, out, poll, draws);
-    }
-
-    void begin_waiting() override {
-      words_.begin_waiting();
-      prefixed_waiting.clear();
-    }
-    bool may_wait(std::size_t words) const override { return words_.may_wait(words); }
-    std::uint32_t* encode_later(const Byte* text, const Byte* const* ends, std::size_t count, const Byte* readable,
-                                std::uint32_t* out, const PollFunction& poll) override {
-      return words_.encode_later(text, ends, count, readable, out, poll);
-    }
-    std::uint32_t* finish(std::uint32_t* end, std::span<std::uint32_t*> text_ends) override {
-      std::uint32_t* const finished = words_.finish(end, text_ends);
-      prefixed_waiting.clear();
-      return finished;
-    }
-
-   private:
-    const Core& core_;
-    WordIds<Id> words_;
-    std::unique_ptr<WordIds<Id>> words_with_dropout_;  // its cache has no whole words
-  };
-
-  Core(Vocabulary given, Pattern pattern, Simd simd, std::size_t chunk_bytes)
-      : vocabulary(std::move(given)),
-        pattern(std::move(pattern)),
-        simd(simd),
-        chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)),
-        backtracking(vocabulary),
-        long_pieces(vocabulary) {}
-  ~Core() {
-    for (std::atomic<Worker*>& worker : idle) delete worker.load();
-  }
-
-  std::unique_ptr<Worker> make_worker() const {
-    if (vocabulary.highest_id() < 1 << 16) return std::make_unique<WorkerOf<std::uint16_t>>(*this);
-    return std::make_unique<WorkerOf<std::uint32_t>>(*this);
-  }
-
-  const Vocabulary vocabulary;
-  const Pattern pattern;
-  const Simd simd;
-  const std::size_t chunk_bytes;
-  const LazyBacktracking backtracking;
-  const LazyLongPieces long_pieces;
-  // Idle workers. There is no lock, so a process may fork at any time; no more are kept than fit here.
-  std::array<std::atomic<Worker*>, 64> idle{};
-};
-
-// A worker for the duration of a call.
-class Encoder::Lease {
- public:
-  explicit Lease(Core& core) : core_(core) {
-    for (std::atomic<Worker*>& idle : core_.idle) {
-      if (idle.load(std::memory_order_relaxed) == nullptr) continue;
-      worker_.reset(idle.exchange(nullptr, std::memory_order_acquire));
-      if (worker_) return;
-    }
-    worker_ = core_.make_worker();
-  }
-  Lease(Lease&&) = default;
-  ~Lease() {
-    if (!worker_) return;
-    for (std::atomic<Worker*>& idle : core_.idle) {
-      Worker* expected = nullptr;
-      if (idle.compare_exchange_strong(expected, worker_.get(), std::memory_order_release, std::memory_order_relaxed)) {
-        static_cast<void>(worker_.release());
-        return;
-      }
-    }
-  }
-  Worker& operator*() const { return *worker_; }
-  Worker* operator->() const { return worker_.get(); }
-
- private:
-  Core& core_;
-  std::unique_ptr<Worker> worker_;
-};
 
 Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes)
     : Encoder(std::make_shared<Core>(std::move(vocabulary), std::move(pattern), simd, chunk_bytes), {}) {}
