@@ -73,6 +73,7 @@ def canonical_pattern(pattern: AnyPattern) -> str | None:
     ('gpt2', None)
     >>> canonical_pattern([Split(PATTERNS["gpt2"])])
     'gpt2'
+    >>> from hf_bpe.pretokenizers import Digits
     >>> canonical_pattern([Digits(), Split(r"\p{L}+")])  # doctest: +ELLIPSIS
     '{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":false},{"type":"Split",...
     """

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from hf_bpe._native_core import native_core
-from hf_bpe.encoding._character_encoder import has_space_token, make_character_encoder
+from hf_bpe.encoding._character_encoder import make_character_encoder, reads_spaces_natively
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
@@ -34,7 +34,7 @@ def encoders(draw):
     """Draw the core's encoder of a random file, in small chunks, and the reference; and the added tokens."""
     try:
         definition = definition_of_json(draw(files()))
-        assume(has_space_token(definition.model))
+        assume(reads_spaces_natively(definition.model))
         core = make_character_encoder(
             native_core(),
             definition.model,
@@ -89,7 +89,7 @@ def test_sessions_and_blocks_give_the_ids_of_the_whole(encoders, pieces):
 def test_parts_of_a_long_text_give_its_ids(content, text):
     try:
         definition = definition_of_json(content)
-        assume(has_space_token(definition.model))
+        assume(reads_spaces_natively(definition.model))
         core = make_character_encoder(native_core(), definition.model, make_encoder, chunk_bytes=64)
     except ValueError:
         assume(False)

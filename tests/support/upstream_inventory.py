@@ -11,6 +11,7 @@ SIGNATURES = {
         "return_token_type_ids=, return_attention_mask=, return_overflowing_tokens=, "
         "return_special_tokens_mask=, return_offsets_mapping=, return_length=, verbose=, tokenizer_kwargs=, **kwargs"
     ),
+    "PreTrainedTokenizer.__getattr__": "key",
     "PreTrainedTokenizer.__init__": "**kwargs",
     "PreTrainedTokenizer._add_tokens": "new_tokens, special_tokens=",
     "PreTrainedTokenizer._convert_id_to_token": "index",

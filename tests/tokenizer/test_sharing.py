@@ -238,7 +238,7 @@ def test_files_encoded_while_tokens_are_added_are_encoded_alike(tokenizer, tmp_p
         (tmp_path / name).write_text("the newest low", encoding="utf-8")
     expected = tokenizer.encode("the newest low")
     monkeypatch.setattr(documents, "follow_documents", add_and_read)
-    written = tokenizer.encode_files([tmp_path / "a", tmp_path / "b"], tmp_path / "ids.npy")
+    written = tokenizer.encode_files([tmp_path / "a", tmp_path / "b"], tmp_path / "ids.npy", append_separator=False)
     assert np.load(written.ids).tolist() == expected * 2
 
 

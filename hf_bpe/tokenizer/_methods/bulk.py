@@ -149,6 +149,7 @@ class BulkMethods(TokenizerState):
             TypeError: the texts are no strings.
 
         >>> import pyarrow as pa
+        >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
         >>> tokenizer.encode_to_arrow(pa.array(["lo", None, ""])).to_pylist()
         [[108, 111], None, []]

@@ -170,7 +170,7 @@ class FileMethods(ConversionMethods):
         """Write the token files of a smaller vocabulary from those of this tokenizer, without the text.
 
         The files are those that `encode_files` writes with `with_model(truncate(model, size))`, byte for byte. No text
-        is read or encoded, so it takes seconds where that takes minutes; see `hf_bpe.editing.project_ids`.
+        is read or encoded, so large files take less time; see `hf_bpe.editing.project_ids`.
 
         Args:
             tokens: the `output` that `encode_files` was given, of any format, or the manifest that it wrote.
