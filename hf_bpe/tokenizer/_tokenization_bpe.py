@@ -39,12 +39,14 @@ from hf_bpe.tokenizer._direct_methods import DirectMethods
 from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR, CheckedTokenizer
 from hf_bpe.tokenizer._methods.bulk import BulkMethods
+from hf_bpe.tokenizer._methods.bytes_of_ids import BytesOfIdsMethods
 from hf_bpe.tokenizer._methods.calls import CallMethods
 from hf_bpe.tokenizer._methods.decoding import DecodingMethods
 from hf_bpe.tokenizer._methods.editing import EditingMethods
 from hf_bpe.tokenizer._methods.files import FileMethods
 from hf_bpe.tokenizer._methods.names import name_as_own
 from hf_bpe.tokenizer._methods.saving import SavingMethods
+from hf_bpe.tokenizer._methods.trusted_text import TrustedTextMethods
 from hf_bpe.tokenizer._options import (
     LoadingOptions,
     TrainerOptions,
@@ -362,4 +364,4 @@ class BPETokenizer(
         return loaded
 
 
-name_as_own(BPETokenizer, CheckedTokenizer)
+name_as_own(BPETokenizer, CheckedTokenizer, BytesOfIdsMethods, TrustedTextMethods)

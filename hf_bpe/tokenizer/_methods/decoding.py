@@ -21,7 +21,7 @@ from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 _OF_ROWS = TO_TEXT | {"_decode", "decode_bytes"}
 
 
-class DecodingMethods(BytesOfIdsMethods, TrustedTextMethods, TokenizerState):
+class DecodingMethods(TokenizerState, BytesOfIdsMethods, TrustedTextMethods):
     """The methods that turn ids or tokens into text."""
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
