@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from transformers.tokenization_utils_base import BatchEncoding
-from transformers.utils import PaddingStrategy
+from transformers.utils import PaddingStrategy, is_torch_available
 
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding._batch_layout import MAX_IDS
@@ -18,7 +18,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "padding": (True, "longest", "max_length"),
     "padding_side": (None, "left", "right"),
     "return_attention_mask": (None, True),
-    "return_tensors": ("np", "pt"),
+    "return_tensors": ("np", *(["pt"] if is_torch_available() else [])),
     "verbose": (True, False),
 }
 """Option → the values with which `pad` is answered here; besides these there are lengths. Tensors must be asked for."""
