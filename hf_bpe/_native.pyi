@@ -173,6 +173,24 @@ class Chain:
         self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int, int, int, bytes]], cuts: bytes
     ) -> None: ...
 
+class PrefixCache:
+    """The store of `hf_bpe.encoding.PrefixCache`, which encoders share by `with_prefix_cache`.
+
+    Several threads may use it at once, and a process may be forked at any time.
+
+    Args:
+        max_bytes: the most memory that it takes.
+    """
+
+    def __init__(self, max_bytes: int) -> None: ...
+    @property
+    def max_bytes(self) -> int: ...
+    def statistics(self) -> tuple[int, int, int, int, int, int, int]:
+        """Return the fields of `hf_bpe.encoding.PrefixCacheStatistics`."""
+
+    def clear(self) -> None:
+        """Drop all texts, and the statistics."""
+
 class Encoder:
     """The native `hf_bpe.encoding._encoder.Encoder`, where every method is described.
 
@@ -245,6 +263,12 @@ class Encoder:
 
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder: ...
     def with_model(self, model: BPEModel) -> Encoder: ...
+    def with_prefix_cache(self, cache: PrefixCache) -> Encoder:
+        """Return an encoder that looks up beginnings of texts in a cache, and keeps them there."""
+
+    def known_characters(self, text: AnyText, options: Options) -> int:
+        """Return how many characters of a text are surely those of one that was encoded before; 0 without a cache."""
+
     def __reduce__(self) -> tuple[object, ...]: ...
     @property
     def model(self) -> BPEModel: ...

@@ -8,10 +8,21 @@ if TYPE_CHECKING:
     from hf_bpe.encoding._decode_stream import DecodeStream
     from hf_bpe.encoding._lazy_encodings import Encoding
     from hf_bpe.encoding._merge_trees import parts_of_tokens, unreachable
+    from hf_bpe.encoding._prefix_cache import PrefixCache, PrefixCacheStatistics
     from hf_bpe.encoding._safe_cuts import cut_into_documents
     from hf_bpe.encoding._session import Change, Session
 
-__all__ = ["Change", "DecodeStream", "Encoding", "Session", "cut_into_documents", "parts_of_tokens", "unreachable"]
+__all__ = [
+    "Change",
+    "DecodeStream",
+    "Encoding",
+    "PrefixCache",
+    "PrefixCacheStatistics",
+    "Session",
+    "cut_into_documents",
+    "parts_of_tokens",
+    "unreachable",
+]
 
 # `import hf_bpe` needs neither numpy nor tokenizers, which these import.
 __getattr__, __dir__ = lazy_exports(
@@ -20,6 +31,8 @@ __getattr__, __dir__ = lazy_exports(
         "Change": "hf_bpe.encoding._session",
         "DecodeStream": "hf_bpe.encoding._decode_stream",
         "Encoding": "hf_bpe.encoding._lazy_encodings",
+        "PrefixCache": "hf_bpe.encoding._prefix_cache",
+        "PrefixCacheStatistics": "hf_bpe.encoding._prefix_cache",
         "Session": "hf_bpe.encoding._session",
         "cut_into_documents": "hf_bpe.encoding._safe_cuts",
         "parts_of_tokens": "hf_bpe.encoding._merge_trees",

@@ -76,13 +76,13 @@ class CharacterModelEncoder(NormalizingEncoder):
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
         """Return the ids of a text; see `Encoder` for all methods."""
-        if self._reads_spaces and options.dropout is None and self._is_whole(text):
+        if self._reads_spaces and options.dropout is None and self._is_whole(text, options):
             return self._whole.encode(text, options)
         return super().encode(text, self._options(options))
 
-    def _is_whole(self, text: AnyText) -> bool:
+    def _is_whole(self, text: AnyText, options: Options) -> bool:
         if not self._reads_spaces:
-            return super()._is_whole(text)
+            return super()._is_whole(text, options)
         if isinstance(text, str):
             return text.isascii() or SPACE not in text
         return not isinstance(text, bytes) or _SPACE_BYTES not in text

@@ -131,6 +131,21 @@ class Encoder(Protocol):
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder:
         """Return an encoder for the same model with other added tokens."""
 
+    def with_prefix_cache(self, store: Any) -> Encoder:
+        """Return an encoder that keeps beginnings of texts in a native `PrefixCache`, and looks them up there.
+
+        They are not looked up with dropout, for offsets, for texts that a normalizer changes, and if the model joins
+        characters that it lacks. Nothing is found where no place is known at which text may be cut.
+        """
+        raise ValueError(
+            "prefix_cache: this model is encoded by hf_bpe.reference, because its characters do not write spaces as a "
+            "token that it has; expected another model, or no prefix_cache"
+        )
+
+    def known_characters(self, text: AnyText, options: Options) -> int:
+        """Return how many characters of a text are surely those of one that was encoded before; 0 without a cache."""
+        return 0
+
     def encode(self, text: AnyText, options: Options) -> list[int]:
         """Return the ids of a text."""
 

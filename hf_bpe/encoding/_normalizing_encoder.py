@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from hf_bpe.encoding._encoder import (
 )
 from hf_bpe.normalizers._apply import describe, get_normalizer, utf8
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE, metaspace_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Part = bytes | int
 """A segment of normalized text, or the id of an added token."""
@@ -77,6 +80,7 @@ class NormalizingEncoder(Encoder):
         self._is_clear = normalized.keys().isdisjoint(token.content for token in self._raw_tokens)
         metaspace = metaspace_of(raw.model.pattern)
         self._tells_starts = metaspace is not None and metaspace.prepend_scheme == "first"
+        self._looks_up = False
         self._longest_raw = max((len(token.content) for token in self._raw_tokens), default=0)
         self._longest_normalized = max((len(content.encode()) for content in normalized), default=0)
 
@@ -94,6 +98,12 @@ class NormalizingEncoder(Encoder):
 
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> NormalizingEncoder:
         return NormalizingEncoder(self._raw, self._rebuild, tokens)
+
+    def with_prefix_cache(self, store: Any) -> Self:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other._whole, other._looks_up = self._whole.with_prefix_cache(store), True
+        return other
 
     # Text to ids.
 
@@ -127,28 +137,35 @@ class NormalizingEncoder(Encoder):
         return self._whole.count_tokens(texts, options, threads) if rows is None else [*map(len, rows)]
 
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
-        if all(map(self._is_whole, texts)):
+        if self._are_whole(texts, options):
             return self._whole.encode_with_offsets(texts, options)
         rows = [self._row_with_offsets(text, options.for_text(index)) for index, text in enumerate(texts)]
         offsets = np.array([0, *accumulate(len(ids) for ids, _ in rows)], np.int64)
         return np.concatenate([ids for ids, _ in rows]), offsets, np.concatenate([places for _, places in rows])
 
-    def _is_whole(self, text: AnyText) -> bool:
+    def _are_whole(self, texts: list[AnyText], options: Options) -> bool:
+        return all(self._is_whole(text, options) for text in texts)
+
+    def _is_whole(self, text: AnyText, options: Options) -> bool:
         """Whether a text gives the same ids without normalization: if it is normalized, so is each segment."""
         if not self._is_clear or not isinstance(text, (str, bytes)):
             return self._is_clear  # the encoder refuses anything that is not text
+        if self._looks_up and isinstance(text, str) and self._normalizer.is_local and not text.isascii():
+            # What the cache holds was unchanged, and so is each part of it.
+            known = self._whole.known_characters(text, options)
+            text = text[self._normalizer.last_segment(text, known) :]
         return self._normalizer.is_unchanged(as_str(text))
 
     def _parts(self, text: AnyText, options: Options) -> list[Part] | None:
         """Return the normalized segments and the added tokens of a text; None if it may be encoded unchanged."""
-        if self._is_whole(text):
+        if self._is_whole(text, options):
             return None
         parts = self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens)
         return [part if isinstance(part, int) else utf8(self._normalizer.apply(part)) for part in parts]
 
     def _rows(self, texts: list[AnyText], options: Options, threads: int) -> list[Ids] | None:
         """Return the ids of each text; None if all may be encoded unchanged."""
-        if all(map(self._is_whole, texts)):
+        if self._are_whole(texts, options):
             return None
         parts = [self._parts(text, options) for text in texts]
         whole = [index for index, each in enumerate(parts) if each is None]
@@ -218,7 +235,7 @@ class NormalizingEncoder(Encoder):
 
     def _row_with_offsets(self, text: AnyText, options: Options) -> tuple[Ids, Numbers]:
         """Return the ids of a text and their offsets, see `Encoder.encode_with_offsets`."""
-        if self._is_whole(text):
+        if self._is_whole(text, options):
             ids, _, places = self._whole.encode_with_offsets([text], options)
             return ids, places
         repaired = as_str(text)
@@ -301,13 +318,13 @@ class NormalizingEncoder(Encoder):
     def encode_to_rows(
         self, texts: list[AnyText], options: Options, *arguments: Any
     ) -> tuple[list[list[int]], list[list[int]]]:
-        encode = self._whole.encode_to_rows if all(map(self._is_whole, texts)) else super().encode_to_rows
+        encode = self._whole.encode_to_rows if self._are_whole(texts, options) else super().encode_to_rows
         return encode(texts, options, *arguments)
 
     def encode_to_row_arrays(
         self, texts: list[AnyText], options: Options, *arguments: Any
     ) -> tuple[Numbers, Numbers] | None:
-        encode = self._whole.encode_to_row_arrays if all(map(self._is_whole, texts)) else super().encode_to_row_arrays
+        encode = self._whole.encode_to_row_arrays if self._are_whole(texts, options) else super().encode_to_row_arrays
         return encode(texts, options, *arguments)
 
     def rows_to_lists(

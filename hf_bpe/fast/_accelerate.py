@@ -8,6 +8,7 @@ from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 from transformers.utils import logging
 
 from hf_bpe._utils.arguments import short_repr
+from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.fast._accelerated import accelerated_class
 from hf_bpe.fast._tokenization_fast import BPETokenizerFast, seal
 from hf_bpe.tokenizer._direct_methods import ALL_HOOKS
@@ -16,14 +17,17 @@ from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 logger = logging.get_logger(__name__)
 
 
-def accelerate(tokenizer: Any) -> Any:
+def accelerate(tokenizer: Any, *, prefix_cache: PrefixCache | int | str | None = None) -> Any:
     """Return a tokenizer that does what a fast tokenizer does, with the encoder of hf_bpe.
 
     The result has the same ids, settings, chat template and files. Its class is a `BPETokenizerFast` and a subclass of
     the tokenizer's own class, whose name it has. The two share the `tokenizers.Tokenizer`, but not their settings.
 
     Args:
-        tokenizer: a fast tokenizer of transformers with byte-level BPE. It stays as it is.
+        tokenizer: a fast tokenizer of transformers with byte-level BPE. It stays as it is, unless it is accelerated
+            already and gets a cache.
+        prefix_cache: where beginnings of texts are kept, for texts that begin alike, such as growing conversations: the
+            memory of a new cache, such as "256MB", or a `hf_bpe.encoding.PrefixCache`. None for nowhere.
 
     Raises:
         TypeError: it is not a fast tokenizer of transformers.
@@ -47,7 +51,10 @@ def accelerate(tokenizer: Any) -> Any:
             "accelerate: expected a fast tokenizer of transformers (PreTrainedTokenizerFast), got "
             f"{type(tokenizer).__name__}{advice}"
         )
+    cache = PrefixCache.of(prefix_cache)
     if isinstance(tokenizer, BPETokenizerFast):
+        if cache is not None:
+            tokenizer.prefix_cache = cache
         return tokenizer
     name = f"{type(tokenizer).__name__} {tokenizer.name_or_path!r}"
     try:
@@ -62,23 +69,28 @@ def accelerate(tokenizer: Any) -> Any:
         for hook in ALL_HOOKS & settings.keys():
             setattr(other, hook, settings[hook])
         vars(other)["_pipeline_slot"].require(vars(other))
+        if cache is not None:
+            other.prefix_cache = cache
     except ValueError as error:
         raise ValueError(f"accelerate: {name} cannot be accelerated: {error}") from error
     return other
 
 
-def patch_transformers() -> None:
+def patch_transformers(*, prefix_cache: PrefixCache | int | str | None = None) -> None:
     """Make `AutoTokenizer.from_pretrained` accelerate every tokenizer that it loads.
 
+    Args:
+        prefix_cache: the `prefix_cache` of all these tokenizers, which share it; see `accelerate`. None for none.
+
     A tokenizer that cannot be accelerated is returned as it is, with the reason logged as a warning; tokenizers of
-    hf_bpe are returned without one. Each is verified once in a process, however often it is loaded. Patching again has
-    no effect; `unpatch_transformers` undoes it.
+    hf_bpe are returned without one. Each is verified once in a process, however often it is loaded. Patching again
+    changes the cache only; `unpatch_transformers` undoes it.
     """
     from transformers import AutoTokenizer
 
     plain = AutoTokenizer.__dict__["from_pretrained"]
-    if not isinstance(plain, _Accelerating):
-        AutoTokenizer.from_pretrained = _Accelerating(plain)
+    plain = plain.plain if isinstance(plain, _Accelerating) else plain
+    AutoTokenizer.from_pretrained = _Accelerating(plain, PrefixCache.of(prefix_cache))
 
 
 def unpatch_transformers() -> None:
@@ -93,9 +105,9 @@ def unpatch_transformers() -> None:
 class _Accelerating(classmethod):  # type: ignore[type-arg]
     """`AutoTokenizer.from_pretrained`, of which the result is accelerated."""
 
-    def __init__(self, plain: Any) -> None:
+    def __init__(self, plain: Any, cache: PrefixCache | None) -> None:
         def from_pretrained(cls: type, *args: Any, **kwargs: Any) -> Any:
-            loaded = accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs))
+            loaded = accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs), cache)
             if isinstance(loaded, BPETokenizerFast):
                 seal(loaded, kwargs.values())
             return loaded
@@ -105,12 +117,14 @@ class _Accelerating(classmethod):  # type: ignore[type-arg]
         self.plain = plain
 
 
-def accelerated_if_possible(tokenizer: Any) -> Any:
-    """Return an accelerated tokenizer, or the tokenizer as it is and log why."""
-    if isinstance(tokenizer, BPETokenizer):
-        return tokenizer
+def accelerated_if_possible(tokenizer: Any, cache: PrefixCache | None = None) -> Any:
+    """Return an accelerated tokenizer with a cache, or the tokenizer as it is and log why."""
     try:
-        return accelerate(tokenizer)
+        if isinstance(tokenizer, BPETokenizer):
+            if cache is not None:
+                tokenizer.prefix_cache = cache
+            return tokenizer
+        return accelerate(tokenizer, prefix_cache=cache)
     except (TypeError, ValueError) as error:
         logger.warning("%s", error)
         return tokenizer

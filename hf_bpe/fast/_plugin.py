@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hf_bpe.encoding._prefix_cache import PrefixCache
 
 _SGLANG = "sglang.srt.utils.hf_transformers.tokenizer.get_tokenizer"
 
@@ -11,15 +15,17 @@ _SGLANG = "sglang.srt.utils.hf_transformers.tokenizer.get_tokenizer"
 def register() -> None:
     """Make AutoTokenizer load BPETokenizer, and accelerate other tokenizers if `HF_BPE_ACCELERATE` is 1.
 
-    The first happens because hf_bpe is imported. This is the entry point of vLLM, `vllm.general_plugins`.
+    The first happens because hf_bpe is imported. This is the entry point of vLLM, `vllm.general_plugins`. If
+    `HF_BPE_PREFIX_CACHE` is set, too, such as to 256MB, all tokenizers of the process share a prefix cache of that
+    size.
 
     Raises:
-        ValueError: the environment variable has another value than 0 and 1.
+        ValueError: an environment variable has another value, or `HF_BPE_PREFIX_CACHE` is set alone.
     """
     if _is_acceleration_requested():
         from hf_bpe.fast._accelerate import patch_transformers  # imports transformers
 
-        patch_transformers()
+        patch_transformers(prefix_cache=_requested_cache())
 
 
 def register_with_sglang() -> None:
@@ -28,7 +34,7 @@ def register_with_sglang() -> None:
     SGLang loads a tokenizer for which AutoTokenizer returns `TokenizersBackend` again, without AutoTokenizer.
 
     Raises:
-        ValueError: the environment variable has another value than 0 and 1.
+        ValueError: see `register`.
     """
     register()
     if _is_acceleration_requested():
@@ -41,10 +47,25 @@ def _is_acceleration_requested() -> bool:
     value = os.environ.get("HF_BPE_ACCELERATE", "") or "0"
     if value not in ("0", "1"):
         raise ValueError(f"HF_BPE_ACCELERATE: expected 0 or 1, got {value!r}")
+    if value == "0" and os.environ.get("HF_BPE_PREFIX_CACHE"):
+        raise ValueError("HF_BPE_PREFIX_CACHE: is only for accelerated tokenizers; set HF_BPE_ACCELERATE to 1, too")
     return value == "1"
+
+
+def _requested_cache() -> PrefixCache | None:
+    size = os.environ.get("HF_BPE_PREFIX_CACHE")
+    return _cache_of_process(size) if size else None
+
+
+@functools.lru_cache(maxsize=1)
+def _cache_of_process(size: str) -> PrefixCache:
+    from hf_bpe._utils.memory import parse_bytes
+    from hf_bpe.encoding._prefix_cache import PrefixCache
+
+    return PrefixCache(parse_bytes(size, "HF_BPE_PREFIX_CACHE"))
 
 
 def _accelerated(tokenizer: Any, *_: Any, **__: Any) -> Any:
     from hf_bpe.fast._accelerate import accelerated_if_possible
 
-    return accelerated_if_possible(tokenizer)
+    return accelerated_if_possible(tokenizer, _requested_cache())

@@ -14,6 +14,7 @@ from tokenizers import AddedToken, Tokenizer
 from transformers.tokenization_utils_base import BatchEncoding
 
 from hf_bpe._utils.paths import check_output
+from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.encoding._randomness import refuse_randomness
 from hf_bpe.fast._calls import encode_fast_call
 from hf_bpe.fast._fast_pipeline import FastPipeline
@@ -70,7 +71,12 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
         """Return the pipeline of the backend, for calls that encode special tokens as text or not."""
         attributes = vars(self)
         slot: PipelineSlot = attributes.get("_pipeline_slot") or self._new_slot()
-        return slot.current(attributes, tells_specials=bool(as_text))
+        pipeline = slot.current(attributes, tells_specials=bool(as_text))
+        cache = attributes.get("_prefix_cache")
+        if pipeline is None or cache is None:
+            return pipeline
+        with_cache: FastPipeline = cache.pipeline(pipeline)
+        return with_cache
 
     @property
     def _decoding_pipeline(self) -> FastPipeline | None:
@@ -84,6 +90,19 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
         slot = vars(self)["_pipeline_slot"] = PipelineSlot()
         slot.add_owner(self)
         return slot
+
+    @property
+    def prefix_cache(self) -> PrefixCache | None:
+        """Where beginnings of texts are kept, as in `BPETokenizer`; unused while the tokenizer is not accelerated."""
+        cache: PrefixCache | None = vars(self).get("_prefix_cache")
+        return cache
+
+    @prefix_cache.setter
+    def prefix_cache(self, value: PrefixCache | int | str | None) -> None:
+        cache, pipeline = PrefixCache.of(value), self._pipeline
+        if cache is not None and pipeline is not None:
+            cache.encoder(pipeline.base)  # or raise an error
+        vars(self)["_prefix_cache"] = cache
 
     @property
     def is_accelerated(self) -> bool:

@@ -31,6 +31,7 @@ from hf_bpe.encoding._factory import make_encoder, share_encoder
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source, ToTokens, TypeIds
 from hf_bpe.encoding._merge_trees import makes_all_tokens
+from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.encoding._randomness import NOT_RANDOM, Randomness
 from hf_bpe.encoding._stochastok import TokenSplits
 from hf_bpe.formats._definition import Definition
@@ -62,6 +63,7 @@ class Pipeline:
         template: the special tokens that are added to sequences.
         names: names of special tokens, such as `unk_token` → their content.
         split_special_tokens, add_prefix_space, trim_offsets, errors, unused_tokens, decoding: see `BPETokenizer`.
+        prefix_cache: where beginnings of texts are looked up; None for nowhere.
 
     >>> from hf_bpe import train
     >>> pipeline = Pipeline.of(Definition(train(["low lower"], vocab_size=258, special_tokens=["<s>"])))
@@ -80,6 +82,7 @@ class Pipeline:
     errors: str = "replace"
     unused_tokens: dict[str, int] = field(default_factory=dict)
     decoding: str | None = None
+    prefix_cache: PrefixCache | None = None
 
     @classmethod
     def of(cls, definition: Definition) -> Self:
@@ -99,7 +102,7 @@ class Pipeline:
         """Return a pipeline with other values of some arguments, which shares what does not depend on them."""
         other = replace(self, **changes)
         if other.base is self.base and other.added_tokens is self.added_tokens:
-            shared = ("encoder", "token_tuples", "splits", "ids", "text_decoder", "shown_contents")
+            shared = ("_plain_encoder", "token_tuples", "splits", "ids", "text_decoder", "shown_contents")
             vars(other).update({name: vars(self)[name] for name in shared if name in vars(self)})
         return other
 
@@ -115,6 +118,11 @@ class Pipeline:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder that finds the added tokens."""
+        plain = self._plain_encoder
+        return plain if self.prefix_cache is None else self.prefix_cache.encoder(plain)
+
+    @cached_property
+    def _plain_encoder(self) -> Encoder:
         return self.base.with_added_tokens(self.token_tuples)
 
     @cached_property

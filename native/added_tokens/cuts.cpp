@@ -6,12 +6,19 @@
 
 namespace hf_bpe {
 
+bool CutRules::allow_cut_of_segment(const Byte* at, bool is_token) const {
+  // No space may be put before the rest of a segment.
+  if (add_prefix_space && *at != ' ' && !is_token) return false;
+  const CharacterCuts* const characters = pattern.characters();
+  if (characters == nullptr || characters->rules().prefix == PrefixSpace::kNever) return true;
+  // That it is a rest, and does not follow a token, shows the byte before it.
+  return !tokens.may_end_with(at[-1]);
+}
+
 Cuts::Cuts(const Text& text, const CutRules& rules, const Byte* from, const Byte* limit)
     : begin_(text.begin),
       text_end_(text.end),
       rules_(rules),
-      puts_spaces_(rules.pattern.characters() != nullptr &&
-                   rules.pattern.characters()->rules().prefix != PrefixSpace::kNever),
       at_(from),
       limit_(limit),
       polls_(rules.poll),
@@ -37,17 +44,29 @@ const Byte* Cuts::next() {
     at_ = next_safe_;
     if (at_ == seen_) continue;
     const Byte* cut = at_++;
-    if (rules_.add_prefix_space && *cut != ' ' && cut != next_token_) continue;
-    // The rest of a segment gets no space. That it is a rest, and does not follow a token, shows the byte before it.
-    if (puts_spaces_ && rules_.tokens.may_end_with(cut[-1])) continue;
-    if (tokens_.allows_cut(cut)) return cut;
+    if (rules_.allow_cut_of_segment(cut, cut == next_token_) && tokens_.allows_cut(cut)) return cut;
   }
   return nullptr;
 }
 
+bool allows_cut(const Pattern& pattern, const Byte* begin, const Byte* at, const Byte* end) {
+  const CharacterCuts* const characters = pattern.characters();
+  if (characters != nullptr) return characters->find_cut(begin, at, at + 1, end) == at;
+  return find_safe_cut(pattern, begin, at, at + 1) == at;
+}
+
+CutCheck::CutCheck(const Text& text, const CutRules& rules, const Byte* from)
+    : text_(text), rules_(rules), tokens_(rules.tokens, text.begin, from, text.end) {}
+
+bool CutCheck::operator()(const Byte* at) {
+  const bool is_token = !rules_.split_special_tokens && tokens_.find_of_first_round(at, at + 1) == at;
+  if (!is_token && !hf_bpe::allows_cut(rules_.pattern, text_.begin, at, text_.end)) return false;
+  return rules_.allow_cut_of_segment(at, is_token) && tokens_.allows_cut(at);
+}
+
 std::size_t find_last_cut(const Text& text, const CutRules& rules) {
   // A token, or a character of up to 4 bytes, that begins before the end may continue after it.
-  const auto unsure = static_cast<std::ptrdiff_t>(std::max<std::size_t>(rules.tokens.longest(), 4));
+  const auto unsure = static_cast<std::ptrdiff_t>(bytes_that_decide(rules.tokens));
   if (text.end - text.begin <= unsure) return 0;
   const Byte* const limit = text.end - unsure;
   for (std::ptrdiff_t width = std::max<std::ptrdiff_t>(1 << 12, unsure);; width *= 4) {

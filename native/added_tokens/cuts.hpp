@@ -19,6 +19,9 @@ struct CutRules {
   bool split_special_tokens = false;  // a special token that is treated as text does not end the preceding segment
   bool add_prefix_space = false;      // no space may be put before the rest of a segment
   const PollFunction& poll = kNoPoll;
+
+  // Whether a segment of text may be cut at `at`; a position at which a token begins is the end of one.
+  bool allow_cut_of_segment(const Byte* at, bool is_token) const;
 };
 
 // A walk over the safe cuts of a text, from left to right, in linear time.
@@ -36,7 +39,6 @@ class Cuts {
   const Byte* const begin_;
   const Byte* const text_end_;
   const CutRules& rules_;
-  const bool puts_spaces_;
   const Byte* at_;
   const Byte* const limit_;
   PollInLoop polls_;
@@ -46,6 +48,28 @@ class Cuts {
   const Byte* next_token_;
   const Byte* next_safe_;  // by the pattern, or the next token if it is earlier
 };
+
+// Whether the pattern alone allows to cut a text at `at`, which is after its beginning and before its end.
+bool allows_cut(const Pattern& pattern, const Byte* begin, const Byte* at, const Byte* end);
+
+// Decides of single positions whether they are safe cuts; those that it is asked for ascend.
+class CutCheck {
+ public:
+  // Of a text, from `from` on, which is after its beginning.
+  CutCheck(const Text& text, const CutRules& rules, const Byte* from);
+
+  // Whether `at`, which is between two characters and before the end of the text, is a safe cut. All texts that begin
+  // with the bytes before `at` and as many as `bytes_that_decide` after it have this cut.
+  bool operator()(const Byte* at);
+
+ private:
+  const Text text_;
+  const CutRules& rules_;
+  AddedTokens::Walk tokens_;
+};
+
+// How many bytes after a position decide whether it is a safe cut: a token, or a character of up to 4 bytes.
+inline std::size_t bytes_that_decide(const AddedTokens& tokens) { return std::max<std::size_t>(tokens.longest(), 4); }
 
 // The last position at which a text can be cut whatever follows it, 0 if there is none.
 std::size_t find_last_cut(const Text& text, const CutRules& rules);

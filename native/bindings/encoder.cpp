@@ -12,6 +12,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/encoder_arguments.hpp"
 #include "bindings/int_lists.hpp"
+#include "bindings/prefix_cache.hpp"
 #include "bindings/python.hpp"
 #include "bindings/row_results.hpp"
 #include "bindings/rows.hpp"
@@ -63,6 +64,12 @@ class PyEncoder {
     return other;
   }
 
+  PyEncoder with_prefix_cache(const PyPrefixCache& cache) const {
+    PyEncoder other(*this);
+    other.encoder_ = encoder_.with_prefix_cache(cache.cache);
+    return other;
+  }
+
   // For a model with the same ids for every text.
   PyEncoder with_model(const GivenModel& model) const {
     PyEncoder other(*this);
@@ -78,9 +85,11 @@ class PyEncoder {
 
   IdList encode(const AnyText& text, const GivenOptions& given) const {
     const EncodingOptions options = options_of(given, 1);
-    const HeldTexts held(text.value, how());
+    const HeldTexts held(text.value, how(given));
     const Text& only = held.texts[0];
-    if (only.end - only.begin > kShort) return nb::borrow<nb::list>(lists(held, options)[0]);
+    const std::ptrdiff_t size = only.end - only.begin;
+    if (size > kShort || encoder_.uses_prefix_cache(options, static_cast<std::size_t>(size)))
+      return nb::borrow<nb::list>(lists(held, options)[0]);
     nb::list list;
     const auto use = [&](const IdBuffer& ids) { ListWriter(list, ids.size()).add(*ints_, ids.begin(), ids.size()); };
     encoder_.encode_short(only, options, use, kCheckSignals);
@@ -88,12 +97,12 @@ class PyEncoder {
   }
 
   IdLists encode_batch(const Texts& texts, const GivenOptions& options, unsigned threads) const {
-    const HeldTexts held(texts, how());
+    const HeldTexts held(texts, how(options));
     return lists(held, options_of(options, held.texts.size(), threads));
   }
 
   Encoded encode_to_numpy(const Texts& texts, const GivenOptions& options, unsigned threads) const {
-    const HeldTexts held(texts, how());
+    const HeldTexts held(texts, how(options));
     Encoder::Encoded encoded = run(held, options_of(options, held.texts.size(), threads));
     const std::size_t size = encoded.ids.size();
     return nb::make_tuple(to_array(encoded.ids.release(), {size}), to_array(encoded.offsets));
@@ -209,6 +218,13 @@ class PyEncoder {
                                   kCheckSignals);
   }
 
+  std::size_t known_characters(const AnyText& text, const GivenOptions& given) const {
+    const EncodingOptions options = options_of(given, 1);
+    const HeldTexts held(text.value, how(given));
+    const nb::gil_scoped_release no_gil;
+    return encoder_.known_characters(held.texts[0], options);
+  }
+
   nb::bytes decode(const Typed<nb::object, "Sequence[int]">& ids, const nb::bytes& skipped) const {
     Scratch scratch;
     const std::string_view bytes = decode_row(ids.value, view_of(skipped, "skipped"), scratch);
@@ -293,7 +309,7 @@ class PyEncoder {
                         const GivenTemplate& template_ids, const GivenLimit& limit) const {
     std::vector<Ids> special = special_ids_of(template_ids.value);
     const Limit cut = limit_of(limit.value, special);
-    const HeldTexts held(texts, how());
+    const HeldTexts held(texts, how(options));
     Encoder::Encoded encoded = run(held, options_of(options, held.texts.size(), threads));
     Rows rows(encoded.ids.begin(), encoded.ids.size(), cut.spans(encoded.offsets), std::move(special));
     return {std::move(encoded), std::move(rows)};
@@ -329,6 +345,16 @@ class PyEncoder {
     return static_cast<PrefixSpace>(number);
   }
 
+  // Texts that are looked up are converted to UTF-8 by the core, however long they are.
+  HeldTexts::Options how(const nb::tuple& options) const {
+    HeldTexts::Options how = this->how();
+    if (!encoder_.has_prefix_cache()) return how;
+    const bool is_random = options.size() > 3 && !options[3].is_none();
+    if (!is_random && encoder_.uses_prefix_cache(options_of(options, 0))) {
+      how.max_wide_bytes = static_cast<std::size_t>(-1);
+    }
+    return how;
+  }
   HeldTexts::Options how() const { return {.repairs_surrogates = true, .max_wide_bytes = encoder_.max_wide_bytes()}; }
   static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes; releasing the GIL is not worthwhile for shorter texts
 
@@ -551,6 +577,10 @@ Args:
 )")
       .def("with_added_tokens", &PyEncoder::with_added_tokens, "tokens"_a)
       .def("with_model", &PyEncoder::with_model, "model"_a)
+      .def("with_prefix_cache", &PyEncoder::with_prefix_cache, "cache"_a,
+           "Return an encoder that looks up beginnings of texts in a cache, and keeps them there.")
+      .def("known_characters", &PyEncoder::known_characters, "text"_a, "options"_a,
+           "Return how many characters of a text are surely those of one that was encoded before; 0 without a cache.")
       .def("__reduce__", &PyEncoder::reduce)
       .def_prop_ro("model", &PyEncoder::model)
       .def_prop_ro("lacks_bytes", &PyEncoder::lacks_bytes)

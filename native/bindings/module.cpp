@@ -3,6 +3,7 @@
 #include <map>
 
 #include "added_tokens/cuts.hpp"
+#include "bindings/prefix_cache.hpp"
 #include "bindings/python.hpp"
 #include "count/counter.hpp"
 #include "count/word_counts.hpp"
@@ -389,6 +390,7 @@ Returns:
       R"(Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none.)");
 
   bind_patterns(module);
+  bind_prefix_cache(module);
   bind_encoder(module);
   bind_files(module);
   bind_row_results(module);

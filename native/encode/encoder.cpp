@@ -42,17 +42,26 @@ Encoder::~Encoder() = default;
 
 Encoder Encoder::with_added_tokens(const std::vector<AddedToken>& tokens) const { return Encoder(core_, tokens); }
 
+Encoder Encoder::with_prefix_cache(std::shared_ptr<PrefixCache> cache) const {
+  Encoder other(*this);
+  other.space_ = cache->new_space();
+  other.prefix_cache_ = std::move(cache);
+  return other;
+}
+
 CutRules Encoder::cut_rules(const EncodingOptions& options, const PollFunction& poll) const {
   return {core_->pattern, *added_tokens_, options.split_special_tokens, options.add_prefix_space, poll};
 }
 
 void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
                      const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,
-                     OffsetCollector* collector, bool waits) const {
+                     OffsetCollector* collector, bool waits, Places* places) const {
   constexpr std::size_t kSlack = WordIds<std::uint16_t>::kSlack;
   std::optional<TextDraws> draws;
   if (options.dropout) draws = options.dropout->of_text(index);
   const std::size_t before = ids.size();
+  const std::size_t places_before = places != nullptr ? places->found.size() : 0;
+  if (places != nullptr) places->start(index, part.begin, readable, before);
   PollInLoop polls(poll);
   const CharacterCuts* const characters = core_->pattern.characters();
   const auto on_words = [&](const Byte* begin, const Byte* end, const Byte* readable_segment, std::ptrdiff_t offset,
@@ -67,6 +76,19 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
         ids.set_end(worker.encode(words, ends, count, may_read, out, poll, from_here));
       } else if (waits) {
         ids.set_end(worker.encode_later(words, ends, count, may_read, out, poll));
+      } else if (places != nullptr && words >= part.begin && words < part.end) {  // and not in a copy
+        const Byte* from = words;
+        for (std::size_t done = 0, more; done < count; done += more, from = ends[done - 1]) {
+          more = places->words_to_next(ends + done, count - done);
+          ids.set_end(worker.encode(from, ends + done, more, may_read, ids.begin() + ids.size(), poll));
+          const Byte* const at = ends[done + more - 1];
+          if (!places->wants(at)) continue;
+          if (allows_cut(core_->pattern, part.begin, at, readable)) {
+            places->add(at, ids.size());
+          } else {
+            places->skip(at);
+          }
+        }
       } else {
         ids.set_end(worker.encode(words, ends, count, may_read, out, poll));
       }
@@ -106,6 +128,7 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
     on_words(prefixed, prefixed + worker.prefixed.size(), prefixed + worker.prefixed.size(), lowest - 1, lowest);
   };
   const auto on_token = [&](std::uint32_t id, const Byte* begin, const Byte* end) {
+    if (places != nullptr && places->wants_token(begin)) places->add(begin, ids.size());
     ids.push(id);
     if (collector != nullptr) collector->add_token(begin - part.begin, end - part.begin);
     polls();
@@ -119,6 +142,7 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
   if (core_->vocabulary.drops_missing_bytes()) {
     const auto is_missing = [](std::uint32_t id) { return id >= Vocabulary::kMissing; };
     if (collector != nullptr) collector->drop(ids.begin() + before, ids.end(), is_missing);
+    if (places != nullptr) places->leave_out(ids.begin() + before, is_missing, places_before);
     ids.set_end(std::remove_if(ids.begin() + before, ids.begin() + ids.size(), is_missing));
     return;
   }
@@ -173,6 +197,7 @@ struct Encoder::Results {
   struct Piece {
     std::size_t thread, begin, end;  // in the ids of the thread
     std::optional<Byte> missing;
+    Places places;
   };
   std::vector<Chunk> chunks;
   std::vector<Piece> pieces;          // by chunk
@@ -181,7 +206,11 @@ struct Encoder::Results {
 };
 
 Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
-                              const std::function<void(std::size_t)>& poll) const {
+                              const std::function<void(std::size_t)>& poll, const std::vector<bool>* are_rests) const {
+  const bool keeps_places = are_rests != nullptr;
+  const auto begin_of = [&](std::size_t index, const Byte* begin) {
+    return keeps_places && (*are_rests)[index] ? nullptr : begin;
+  };
   Results results;
   results.chunks = share_out(texts, min_chunk(core_->chunk_bytes, *added_tokens_));
   const std::size_t threads = std::max<std::size_t>(useful_threads(options.threads, results.chunks.size()), 1);
@@ -196,7 +225,7 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
   likely_ids = std::min(likely_ids, std::size_t{1} << 26);
   // A text may wait if its words stay where they are, and nothing is done with its ids.
   const bool may_wait = !options.dropout && !options.add_prefix_space && !workers[0]->splitter.may_copy() &&
-                        !core_->vocabulary.lacks_bytes();
+                        !core_->vocabulary.lacks_bytes() && !keeps_places;
 
   const auto work = [&](std::size_t thread, std::size_t number, const PollFunction& poll_in_chunk) {
     const Chunk& chunk = results.chunks[number];
@@ -206,7 +235,8 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
     } else {
       ids.clear();
     }
-    auto& [by, begin, end, missing] = results.pieces[number];
+    auto& [by, begin, end, missing, places] = results.pieces[number];
+    Places* const kept = keeps_places ? &places : nullptr;
     by = thread;
     begin = ids.size();
     try {
@@ -216,14 +246,16 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
         const bool may_be_part = texts[chunk.first_text].width == 0;  // texts of wide units fit in a chunk
         const CutRules rules = cut_rules(options, poll_in_chunk);
         const Part part = may_be_part ? part_of(text, chunk, rules) : Part{text.begin, text.end};
-        encode(worker, chunk.first_text, text.begin, part, text.end, options, ids, poll_in_chunk);
+        const Byte* const text_begin = begin_of(chunk.first_text, text.begin);
+        encode(worker, chunk.first_text, text_begin, part, text.end, options, ids, poll_in_chunk, nullptr, false, kept);
       } else {
         const bool puts_spaces = core_->pattern.characters() != nullptr;
         TextGroup<Worker> group(worker, may_wait, ids, results.offsets.data() + 1, puts_spaces);
         for (std::size_t index = chunk.first_text; index <= chunk.last_text; ++index) {
           group.add(texts[index], index, [&](const Text& text, bool waits) {
             const Part all{text.begin, text.end};
-            encode(worker, index, text.begin, all, text.end, options, ids, poll_in_chunk, nullptr, waits);
+            const Byte* const text_begin = begin_of(index, text.begin);
+            encode(worker, index, text_begin, all, text.end, options, ids, poll_in_chunk, nullptr, waits, kept);
           });
         }
         group.finish();
@@ -249,6 +281,10 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
 
 Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingOptions& options,
                                  const std::function<void(std::size_t)>& poll) const {
+  const auto is_looked_up = [&](const Text& text) {
+    return uses_prefix_cache(options, static_cast<std::size_t>(text.end - text.begin));
+  };
+  if (std::any_of(texts.begin(), texts.end(), is_looked_up)) return encode_with_prefix_cache(texts, options, poll);
   Results results = run(texts, options, true, poll);
   Encoded encoded;
   encoded.offsets = std::move(results.offsets);
@@ -272,6 +308,136 @@ Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingO
   };
   for_each_chunk(results.chunks, results.ids.size(), copy, poll);
   encoded.ids.set_end(out + total);
+  return encoded;
+}
+
+bool Encoder::uses_prefix_cache(const EncodingOptions& options, std::size_t bytes) const {
+  if (!prefix_cache_ || space_ == PrefixCache::kNoSpace || bytes < PrefixCache::kMinBytes) return false;
+  // The bytes of characters without a token become one id after ids were counted.
+  const bool counts_ids = !core_->vocabulary.lacks_bytes() || core_->pattern.characters() == nullptr;
+  return counts_ids && !options.dropout && !options.continued;
+}
+
+PrefixCache::Context Encoder::prefix_context(const EncodingOptions& options) const {
+  const bool has_unknown = options.unknown_id.has_value();
+  const std::uint32_t flags = (options.split_special_tokens ? 1u : 0u) | (options.add_prefix_space ? 2u : 0u) |
+                              (options.is_prefixed ? 4u : 0u) | (has_unknown ? 8u : 0u);
+  return {space_, flags, options.unknown_id.value_or(0)};
+}
+
+namespace {
+
+// A text in UTF-8, with the memory that it may need.
+struct Utf8Text {
+  std::unique_ptr<Byte[]> memory;
+  Text text;
+
+  Utf8Text(const Text& given, Simd simd) : text(given) {
+    if (given.width == 0) return;
+    const auto units = static_cast<std::size_t>(given.end - given.begin) / given.width;
+    memory.reset(new Byte[units * utf8_bytes(given.width) + kTranscodingSlack]);
+    text = {memory.get(), transcode_for(simd)(given.begin, given.end, given.width, memory.get())};
+  }
+};
+
+}  // namespace
+
+std::size_t Encoder::known_characters(const Text& text, const EncodingOptions& options) const {
+  const auto bytes = static_cast<std::size_t>(text.end - text.begin);
+  if (!uses_prefix_cache(options, bytes)) return 0;
+  const Utf8Text utf8(text, core_->simd);
+  const Byte* const begin = utf8.text.begin;
+  const std::size_t common = prefix_cache_->find(begin, utf8.text.end, prefix_context(options)).common;
+  const auto characters =
+      static_cast<std::size_t>(std::count_if(begin, begin + common, [](Byte byte) { return !is_continuation(byte); }));
+  return characters - (common > 0 ? 1 : 0);  // the last one may continue otherwise
+}
+
+Encoder::Encoded Encoder::encode_with_prefix_cache(const std::vector<Text>& texts, const EncodingOptions& options,
+                                                   const std::function<void(std::size_t)>& poll) const {
+  struct Known {
+    Utf8Text utf8;
+    PrefixCache::Prefix prefix;
+    std::vector<TextCut> cuts;
+    std::size_t rest_ids = 0;  // of the parts before the next one
+  };
+  PrefixCache& cache = *prefix_cache_;
+  std::vector<Text> rests = texts;
+  std::vector<bool> are_rests(texts.size());
+  std::vector<std::optional<Known>> known(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!uses_prefix_cache(options, static_cast<std::size_t>(texts[i].end - texts[i].begin))) continue;
+    Known& each = known[i].emplace(Known{Utf8Text(texts[i], core_->simd), {}, {}, 0});
+    const Text& text = each.utf8.text;
+    each.prefix = cache.find(text.begin, text.end, prefix_context(options));
+    rests[i] = text;
+    rests[i].begin += each.prefix.end.text;
+    are_rests[i] = each.prefix.end.text > 0;
+  }
+  Results results = run(rests, options, true, poll, &are_rests);
+
+  Encoded encoded;
+  encoded.offsets = std::move(results.offsets);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    encoded.offsets[i + 1] += encoded.offsets[i] + static_cast<std::int64_t>(known[i] ? known[i]->prefix.end.ids : 0);
+  }
+  const bool is_all = results.ids.size() == 1 && std::find(are_rests.begin(), are_rests.end(), true) == are_rests.end();
+  if (is_all) {
+    encoded.ids = std::move(results.ids[0]);
+  } else {
+    const auto total = static_cast<std::size_t>(encoded.offsets.back());
+    std::uint32_t* const out = encoded.ids.room(total);
+    std::vector<std::uint32_t*> ends(texts.size());  // of what is copied of each text
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      ends[i] = out + encoded.offsets[i];
+      if (known[i]) {
+        known[i]->prefix.copy_ids(ends[i]);
+        ends[i] += known[i]->prefix.end.ids;
+      }
+    }
+    for (std::size_t number = 0; number < results.chunks.size(); ++number) {
+      const auto& piece = results.pieces[number];
+      const IdBuffer& ids = results.ids[piece.thread];
+      const std::uint32_t* from = ids.begin() + piece.begin;
+      const Chunk& chunk = results.chunks[number];
+      for (std::size_t i = chunk.first_text; i <= chunk.last_text; ++i) {
+        const bool is_last = i == chunk.last_text;
+        const std::uint32_t* const to =
+            is_last ? ids.begin() + piece.end : from + (out + encoded.offsets[i + 1] - ends[i]);
+        ends[i] = std::copy(from, to, ends[i]);
+        from = to;
+      }
+    }
+    encoded.ids.set_end(out + total);
+  }
+
+  PollFunction poll_in_cuts = [&] { poll(0); };
+  const CutRules rules = cut_rules(options, poll_in_cuts);
+  const std::size_t deciding = bytes_that_decide(*added_tokens_);
+  std::optional<CutCheck> is_cut;
+  for (std::size_t number = 0, checked = texts.size(); number < results.chunks.size(); ++number) {
+    const Chunk& chunk = results.chunks[number];
+    const auto& piece = results.pieces[number];
+    for (const Places::Place& place : piece.places.found) {
+      if (!known[place.text]) continue;
+      Known& each = *known[place.text];
+      const Text& text = each.utf8.text;
+      const auto bytes = static_cast<std::size_t>(place.at - text.begin);
+      if (static_cast<std::size_t>(text.end - place.at) < deciding) continue;
+      if (checked != place.text) is_cut.emplace(text, rules, place.at);
+      checked = place.text;
+      if (!(*is_cut)(place.at)) continue;
+      each.cuts.push_back({bytes, each.prefix.end.ids + each.rest_ids + place.ids, bytes + deciding});
+    }
+    if (chunk.first_text == chunk.last_text && known[chunk.first_text]) {
+      known[chunk.first_text]->rest_ids += piece.end - piece.begin;
+    }
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!known[i]) continue;
+    const Text& text = known[i]->utf8.text;
+    cache.add(known[i]->prefix, text.begin, text.end, encoded.ids.begin() + encoded.offsets[i], known[i]->cuts);
+  }
   return encoded;
 }
 

@@ -12,6 +12,7 @@
 
 #include "added_tokens/added_tokens.hpp"
 #include "added_tokens/cuts.hpp"
+#include "encode/prefix_cache.hpp"
 #include "encode/token_offsets.hpp"
 #include "merge/dropout.hpp"
 #include "merge/vocabulary.hpp"
@@ -49,6 +50,16 @@ class Encoder {
 
   // An encoder with other added tokens, which shares the cache of pre-tokens.
   Encoder with_added_tokens(const std::vector<AddedToken>& tokens) const;
+
+  // An encoder that keeps and looks up the beginnings of texts in a cache, which may serve others, too.
+  Encoder with_prefix_cache(std::shared_ptr<PrefixCache> cache) const;
+
+  bool has_prefix_cache() const { return prefix_cache_ != nullptr; }
+  // Whether `encode` looks up texts of `bytes` in the cache.
+  bool uses_prefix_cache(const EncodingOptions& options, std::size_t bytes = PrefixCache::kMinBytes) const;
+
+  // How many characters of a text are known to be the beginning of one that was encoded with these options.
+  std::size_t known_characters(const Text& text, const EncodingOptions& options) const;
 
   struct Encoded {
     IdBuffer ids;
@@ -98,6 +109,7 @@ class Encoder {
   struct Core;
   class Lease;
   struct Results;
+  struct Places;
 
   Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens);
   CutRules cut_rules(const EncodingOptions& options, const PollFunction& poll) const;
@@ -105,15 +117,21 @@ class Encoder {
   // words are encoded later, as in TextGroup.
   void encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
               const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,
-              OffsetCollector* collector = nullptr, bool waits = false) const;
+              OffsetCollector* collector = nullptr, bool waits = false, Places* places = nullptr) const;
 
   static void write_unknown(std::size_t before, IdBuffer& ids, const CharacterRules& rules, OffsetCollector* collector);
 
+  // With `are_rests`, which texts are the rest of one that begins before them, places are kept, too.
   Results run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
-              const std::function<void(std::size_t)>& poll) const;
+              const std::function<void(std::size_t)>& poll, const std::vector<bool>* are_rests = nullptr) const;
+  Encoded encode_with_prefix_cache(const std::vector<Text>& texts, const EncodingOptions& options,
+                                   const std::function<void(std::size_t)>& poll) const;
+  PrefixCache::Context prefix_context(const EncodingOptions& options) const;
 
   std::shared_ptr<Core> core_;
   std::shared_ptr<const AddedTokens> added_tokens_;
+  std::shared_ptr<PrefixCache> prefix_cache_;    // null for none
+  std::uint32_t space_ = PrefixCache::kNoSpace;  // of this encoder in the cache
 };
 
 }  // namespace hf_bpe

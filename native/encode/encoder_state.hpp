@@ -62,6 +62,60 @@ class Encoder::Worker {
   std::vector<Byte> utf8_;
 };
 
+// Places between pre-tokens, or before added tokens, at which texts may probably be cut.
+struct Encoder::Places {
+  struct Place {
+    std::size_t text;  // its number
+    const Byte* at;
+    std::size_t ids;  // before it, since `start`
+  };
+  std::vector<Place> found;
+
+  void start(std::size_t text, const Byte* begin, const Byte* end, std::size_t ids) {
+    text_ = text;
+    ids_ = ids;
+    end_ = end;
+    last_ = begin;
+    next_ = begin + distance(begin);
+    skipped_ = 0;
+  }
+  // How many of some words to encode before the next place.
+  std::size_t words_to_next(const Byte* const* ends, std::size_t count) const {
+    const auto next = static_cast<std::size_t>(std::lower_bound(ends, ends + count, next_) - ends);
+    return std::min(next + 1, count);
+  }
+  bool wants(const Byte* at) const { return at >= next_ && at < end_; }
+  // Before a token, where nearly every text may be cut.
+  bool wants_token(const Byte* at) const { return at - last_ >= kNear; }
+  void add(const Byte* at, std::size_t ids) {
+    found.push_back({text_, at, ids - ids_});
+    last_ = at;
+    next_ = at + distance(at);
+    skipped_ = 0;
+  }
+  // Not here. The next ones are tried ever more rarely, for some texts have no such place.
+  void skip(const Byte* at) { next_ = at + (skipped_ = std::min(2 * skipped_ + 1, kMostSkipped)); }
+
+  // The same without some ids, of those since `start`, from the place with a number on.
+  template <class IsLeftOut>
+  void leave_out(const std::uint32_t* ids, const IsLeftOut& is_left_out, std::size_t first) {
+    std::size_t seen = 0, left_out = 0;
+    for (; first < found.size(); ++first) {
+      for (; seen < found[first].ids; ++seen) left_out += is_left_out(ids[seen]) ? 1 : 0;
+      found[first].ids -= left_out;
+    }
+  }
+
+ private:
+  // Fewer bytes at the end of the text, because the next one may differ from there on.
+  std::ptrdiff_t distance(const Byte* at) const { return std::clamp(end_ - at - kDense, kNear, kFar); }
+
+  static constexpr std::ptrdiff_t kNear = 64, kFar = 512, kDense = 1024, kMostSkipped = 255;
+  std::size_t text_ = 0, ids_ = 0;
+  std::ptrdiff_t skipped_ = 0;
+  const Byte *end_ = nullptr, *last_ = nullptr, *next_ = nullptr;
+};
+
 // The state shared by encoders that differ only in added tokens.
 struct Encoder::Core {
   template <class Id>

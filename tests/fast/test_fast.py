@@ -560,7 +560,7 @@ def test_patched_auto_tokenizer_accelerates_what_it_can(folder, tmp_path):
     assert not isinstance(AutoTokenizer.from_pretrained(folder), BPETokenizerFast)
 
 
-def test_the_plugin_of_vllm_accelerates_on_request(monkeypatch):
+def test_the_plugin_of_vllm_accelerates_on_request(folder, monkeypatch):
     (entry_point,) = metadata.entry_points(group="vllm.general_plugins", name="hf_bpe")
     register, plain = entry_point.load(), AutoTokenizer.from_pretrained
     register()
@@ -569,8 +569,21 @@ def test_the_plugin_of_vllm_accelerates_on_request(monkeypatch):
     try:
         register()
         assert AutoTokenizer.from_pretrained != plain
+        assert AutoTokenizer.from_pretrained(folder).prefix_cache is None
+        monkeypatch.setenv("HF_BPE_PREFIX_CACHE", "2MB")
+        register()
+        cache = AutoTokenizer.from_pretrained(folder).prefix_cache
+        register()
+        assert AutoTokenizer.from_pretrained(folder).prefix_cache is cache
+        assert cache.max_bytes == 2 * 10**6
+        monkeypatch.setenv("HF_BPE_PREFIX_CACHE", "much")
+        with pytest.raises(ValueError, match="HF_BPE_PREFIX_CACHE: expected"):
+            register()
     finally:
         unpatch_transformers()
+    monkeypatch.setenv("HF_BPE_ACCELERATE", "0")
+    with pytest.raises(ValueError, match="set HF_BPE_ACCELERATE to 1"):
+        register()
     monkeypatch.setenv("HF_BPE_ACCELERATE", "yes")
     with pytest.raises(ValueError, match="expected 0 or 1, got 'yes'"):
         register()
@@ -587,6 +600,7 @@ def test_the_plugin_of_sglang_accelerates_what_its_loader_returns_on_request(fol
     register()
     assert not hooks
     monkeypatch.setenv("HF_BPE_ACCELERATE", "1")
+    monkeypatch.setenv("HF_BPE_PREFIX_CACHE", "1MB")
     try:
         register()
     finally:
@@ -594,7 +608,9 @@ def test_the_plugin_of_sglang_accelerates_what_its_loader_returns_on_request(fol
     ((name, (hook, kind)),) = hooks.items()
     assert (name, kind) == ("sglang.srt.utils.hf_transformers.tokenizer.get_tokenizer", "after")
     loaded = PreTrainedTokenizerFast.from_pretrained(folder)
-    assert hook(loaded, "folder", trust_remote_code=False).is_accelerated
+    accelerated = hook(loaded, "folder", trust_remote_code=False)
+    assert accelerated.is_accelerated
+    assert accelerated.prefix_cache.max_bytes == 10**6
 
 
 class Prefixed(PreTrainedTokenizerFast):

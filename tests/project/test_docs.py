@@ -384,6 +384,13 @@ def test_example_stream_packed():
 
 
 @thorough
+def test_example_serve_asyncio():
+    prompts, reused = run_example("serve_asyncio.py", ROOT / "docs" / "explanation" / "algorithm.md").splitlines()
+    assert re.match(r"96 prompts of up to \d{4} tokens", prompts)
+    assert int(reused.partition("%")[0]) > 80
+
+
+@thorough
 def test_example_add_domain_words(tmp_path):
     pytest.importorskip("torch", reason="a model needs torch")
     output = run_example("add_domain_words.py", "--add", 100, "--output", tmp_path / "extended")

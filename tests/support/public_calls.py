@@ -118,7 +118,12 @@ def targets(folder: Path) -> list[Target]:
         call("train", hf_bpe.train, **training),
         call("train", hf_bpe.train, **{**training, "vocab_size": None, "num_merges": 1}),
         call("train_bpe", hf_bpe.train_bpe, **training),
-        call("accelerate", hf_bpe.accelerate, tokenizer=PreTrainedTokenizerFast.from_pretrained(folder / "saved")),
+        call(
+            "accelerate",
+            hf_bpe.accelerate,
+            tokenizer=PreTrainedTokenizerFast.from_pretrained(folder / "saved"),
+            prefix_cache=None,
+        ),
         call("BPETokenizer.train", BPETokenizer.train, **training, normalizer=None, unk_token="<u>", errors="replace"),
         call(
             "BPETokenizer",

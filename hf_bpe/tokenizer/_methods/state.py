@@ -11,6 +11,7 @@ from tokenizers import AddedToken
 from hf_bpe._utils.arguments import check_flag, check_int, optional
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Encoder
+from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.formats._pipeline import PIPELINE_SETTINGS, Pipeline
 from hf_bpe.formats._settings import CHECKS
 from hf_bpe.formats._template import Template
@@ -57,12 +58,30 @@ class TokenizerState(CheckedTokenizer):
             "template": self._template,
             "names": {name: str(token) for name, token in self.special_tokens_map.items()},
             **{name: attributes[name] for name in PIPELINE_SETTINGS},
+            "prefix_cache": self.prefix_cache,
         }
         made = Pipeline(**current) if cache.before is None else cache.before.with_changes(**current)
         cache.pipeline = made
         return made
 
     _pipeline = _decoding_pipeline = pipeline
+
+    @property
+    def prefix_cache(self) -> PrefixCache | None:
+        """Where beginnings of texts are kept, so that a text that begins like another is encoded from there on only.
+
+        None, the default, for nowhere. It is set to a `hf_bpe.encoding.PrefixCache`, which tokenizers may share, or to
+        the memory of a new one: a number of bytes, or a str such as "256MB". Ids are the same with and without it.
+        """
+        cache: PrefixCache | None = self.__dict__.get("_prefix_cache")
+        return cache
+
+    @prefix_cache.setter
+    def prefix_cache(self, value: PrefixCache | int | str | None) -> None:
+        cache = PrefixCache.of(value)
+        if cache is not None:
+            cache.encoder(self._base)  # or raise an error
+        self.__dict__.update(_prefix_cache=cache, _pipeline_cache=self._pipeline_cache.next())
 
     @property
     def pattern(self) -> str | None:
