@@ -12,10 +12,12 @@ cd "$(dirname "$0")/.."
 folder=${FREE_THREADED:-$HOME/.cache/hf_bpe-free-threaded}
 mkdir -p "$folder"
 
-# Sources of Debian's unstable and testing, apart from the lists of the machine.
+# Sources of Debian's unstable and testing, from where the machine has its packages, apart from its own lists.
 fetch_source() { # version, such as 3.14
   mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial" "$folder/apt/etc"
-  printf 'Types: deb-src\nURIs: http://deb.debian.org/debian\nSuites: sid forky\nComponents: main\nTrusted: yes\n' \
+  local mirror
+  mirror=$(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list* | head -n 1)
+  printf 'Types: deb-src\nURIs: %s\nSuites: sid forky\nComponents: main\nTrusted: yes\n' "$mirror" \
     >"$folder/apt/etc/debian.sources"
   printf 'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "%s/etc";\nDir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n' \
     "$folder/apt" "$folder/apt" "$folder/apt" >"$folder/apt/apt.conf"
