@@ -48,7 +48,7 @@ def write_options(parameters: Iterable[Any], context: Any, formatter: Any) -> No
         if parameter.param_type_name == "argument":
             arguments.append(record)
         else:
-            panels[(is_divided and parameter.rich_help_panel) or COMMON].append(record)
+            panels[(is_divided and getattr(parameter, "rich_help_panel", None)) or COMMON].append(record)
     for title, records in (("Arguments", arguments), *panels.items()):
         if records:
             with formatter.section(title):
