@@ -29,7 +29,8 @@ std::uint64_t prefix_of(const SortedWords& words) {
 using Word = std::span<const Byte>;
 
 int compare(Word a, Word b) {
-  const int order = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
+  const std::size_t common = std::min(a.size(), b.size());
+  const int order = common == 0 ? 0 : std::memcmp(a.data(), b.data(), common);  // an empty word may have no place
   if (order != 0) return order;
   return a.size() < b.size() ? -1 : a.size() > b.size();
 }
