@@ -75,8 +75,8 @@ def choose(settings: Settings) -> tuple[str, Settings]:
 def is_left_to_cmake(settings: Settings) -> bool:
     """Return whether CMake chooses the compiler: its own variables name one, or it is Windows."""
     given = f"{settings} {os.environ.get('CMAKE_ARGS')}"
-    is_told = "CMAKE_TOOLCHAIN_FILE" in os.environ or re.search(r"(CMAKE_CXX_COMPILER|CMAKE_TOOLCHAIN_FILE)\b", given)
-    return bool(is_told) or sys.platform == "win32"
+    is_named = "CMAKE_TOOLCHAIN_FILE" in os.environ or re.search(r"(CMAKE_CXX_COMPILER|CMAKE_TOOLCHAIN_FILE)\b", given)
+    return bool(is_named) or sys.platform == "win32"
 
 
 def find_compiler() -> str | None:

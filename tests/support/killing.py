@@ -119,8 +119,8 @@ def kill_before_rename(number):
     replace_system_call("replace", counted)
 
 
-def kill_before_move(number):
-    """Have this process killed before it renames or deletes a file, the first time being number 0."""
+def kill_before_move(number, calls_of_os=("replace", "unlink")):
+    """Have this process killed before a call that renames or deletes a file, or others, the first being number 0."""
     calls = itertools.count()
 
     def counted(function):
@@ -131,7 +131,7 @@ def kill_before_move(number):
 
         return call
 
-    for name in ("replace", "unlink"):
+    for name in calls_of_os:
         replace_system_call(name, counted(getattr(os, name)))
 
 

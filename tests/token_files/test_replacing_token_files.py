@@ -14,9 +14,8 @@ from tqdm import tqdm
 
 from hf_bpe import BPETokenizer
 from hf_bpe.token_files import _documents as documents
-from support.killing import forked
+from support.killing import forked, kill_before_move
 from support.profiles import by_profile
-from support.system_calls import replace_system_call
 from support.trees import snapshot
 
 END = "<|endoftext|>"
@@ -105,22 +104,6 @@ def test_failure_after_a_shard_leaves_the_old_corpus(corpus, work, monkeypatch):
         assert corpus.files() == corpus.new
 
 
-def killed_before(number):
-    """Have this process killed before the nth change of a folder."""
-    calls = itertools.count()
-
-    def counted(function):
-        def call(*args, **kwargs):
-            if next(calls) == number:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return function(*args, **kwargs)
-
-        return call
-
-    for name in ("replace", "unlink", "mkdir", "rmdir"):
-        replace_system_call(name, counted(getattr(os, name)))
-
-
 @needs_fork
 @pytest.mark.parametrize("work", [None, "work"])
 def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, work, request):
@@ -131,7 +114,7 @@ def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, work, re
     for number in itertools.count(Random(request.node.callspec.id).randrange(every), every):
 
         def replace_and_be_killed(number=number):
-            killed_before(number)
+            kill_before_move(number, ("replace", "unlink", "mkdir", "rmdir"))
             corpus.replace(**options)
 
         code = forked(replace_and_be_killed)
