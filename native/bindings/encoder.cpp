@@ -35,6 +35,28 @@ using GivenPadding = Typed<nb::object, "Padding">;
 using GivenLimit = Typed<nb::object, "tuple[int, bool] | None">;
 using GivenTemplate = Typed<nb::object, "TemplateIds">;
 
+// In bytes. Two threads that hand over the GIL for each of many shorter texts take longer than one: waking the other
+// costs more than encoding.
+constexpr std::ptrdiff_t kShort = 1 << 12;
+
+// Releases the GIL while texts are encoded, unless they are short.
+class GilReleased {
+ public:
+  explicit GilReleased(const std::vector<Text>& texts) {
+    std::ptrdiff_t size = 0;
+    for (const Text& text : texts) {
+      size += text.end - text.begin;
+      if (size > kShort) {
+        no_gil_.emplace();
+        return;
+      }
+    }
+  }
+
+ private:
+  std::optional<nb::gil_scoped_release> no_gil_;
+};
+
 class PyEncoder {
  public:
   PyEncoder(const GivenModel& model, const Typed<nb::object, "Callable[..., object]">& rebuild,
@@ -122,7 +144,7 @@ class PyEncoder {
     Encoder::Encoded encoded;
     {
       Poll poll{nb::none()};
-      const nb::gil_scoped_release no_gil;
+      const GilReleased no_gil(texts);
       encoded = encoder_.encode(texts, options, std::ref(poll));
     }
     const std::size_t size = encoded.ids.size();
@@ -138,7 +160,7 @@ class PyEncoder {
     Encoder::EncodedWithOffsets encoded;
     {
       Poll poll{nb::none()};
-      const nb::gil_scoped_release no_gil;
+      const GilReleased no_gil(held.texts);
       encoded = encoder_.encode_with_offsets(held.texts, options, decoder_, std::ref(poll));
     }
     const std::size_t size = encoded.token_offsets.size();
@@ -194,7 +216,7 @@ class PyEncoder {
     const HeldTexts held(texts, how());
     const EncodingOptions options = options_of(given, held.texts.size(), threads);
     Poll poll{nb::none()};
-    const nb::gil_scoped_release no_gil;
+    const GilReleased no_gil(held.texts);
     return encoder_.count(held.texts, options, std::ref(poll));
   }
 
@@ -356,7 +378,6 @@ class PyEncoder {
     return how;
   }
   HeldTexts::Options how() const { return {.repairs_surrogates = true, .max_wide_bytes = encoder_.max_wide_bytes()}; }
-  static constexpr std::ptrdiff_t kShort = 1 << 12;  // bytes; releasing the GIL is not worthwhile for shorter texts
 
   static std::vector<Vocabulary::Merge> merges_of(const Tokens& vocab, const nb::list& merges) {
     const Held held = items_of(merges, "merges");
@@ -430,7 +451,7 @@ class PyEncoder {
 
   Encoder::Encoded run(const HeldTexts& held, const EncodingOptions& options) const {
     Poll poll{nb::none()};
-    const nb::gil_scoped_release no_gil;
+    const GilReleased no_gil(held.texts);
     return encoder_.encode(held.texts, options, std::ref(poll));
   }
 
