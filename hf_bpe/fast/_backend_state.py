@@ -80,6 +80,9 @@ def remembered_as_special(backend: Tokenizer, added: Mapping[int, AddedToken]) -
         backend: the `tokenizers.Tokenizer`.
         added: its added tokens.
     """
+    ordinary = [token_id for token_id, token in added.items() if not token.special]
+    if _shows_all(backend, ordinary):  # a sixth of the time of asking for each of the 6,406 of Gemma 3
+        return []
     ids = (backend.token_to_id(letter) for letter in ascii_letters)
     letter = next((token_id for token_id in ids if token_id is not None and token_id not in added), None)
 
@@ -93,7 +96,19 @@ def remembered_as_special(backend: Tokenizer, added: Mapping[int, AddedToken]) -
             kept, shown = (stream.step(backend, letter) for stream in streams)
         return bool(kept == shown)
 
-    return [token.content for token_id, token in added.items() if not (token.special or is_kept(token_id))]
+    return [added[token_id].content for token_id in ordinary if not is_kept(token_id)]
+
+
+def _shows_all(backend: Tokenizer, ids: list[int]) -> bool:
+    """Return whether decoding surely leaves out none of these ids, as text from which special tokens are left out."""
+    if not ids:
+        return True
+    try:
+        kept, shown = (DecodeStream(skip_special_tokens=skips).step(backend, ids) for skips in (True, False))
+    except Exception:  # `tokenizers` raises no narrower class
+        return False
+    # Bytes that are no text become U+FFFD together, however many they are.
+    return shown is not None and kept == shown and "\ufffd" not in shown
 
 
 def state_of_tokens(backend: Tokenizer) -> tuple[Any, ...]:

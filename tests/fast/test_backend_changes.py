@@ -8,6 +8,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers
 from hf_bpe.fast import _pipeline_slot
+from hf_bpe.fast._backend_state import remembered_as_special
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +135,14 @@ def test_changes_of_a_backend_that_another_tokenizer_has_are_noticed(folder, cha
         for skips in (False, True):
             assert fast.decode(ids, skip_special_tokens=skips) == plain.decode(ids, skip_special_tokens=skips)
         change(plain.backend_tokenizer)
+
+
+def test_the_token_that_was_special_is_found_among_others(folder):
+    backend = PreTrainedTokenizerFast.from_pretrained(folder).backend_tokenizer
+    backend.add_tokens(["<a>", "\u00e9", "<x>", "<b>"])
+    assert remembered_as_special(backend, backend.get_added_tokens_decoder()) == []
+    special_for_a_moment(backend)
+    assert remembered_as_special(backend, backend.get_added_tokens_decoder()) == ["<x>"]
 
 
 def test_calls_that_encode_do_not_ask_which_tokens_were_special(folder, monkeypatch):
