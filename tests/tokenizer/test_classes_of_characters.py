@@ -13,7 +13,7 @@ import pytest
 import transformers
 from packaging.version import Version
 from tokenizers import Tokenizer
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer
 from support.character_files import PREPEND, REPLACE, SPACE, with_few_merges
@@ -100,6 +100,17 @@ def test_loading_warns_where_the_class_gives_other_ids(tmp_path, test_data, kind
     warning = warned(folder)
     assert (warning is not None) == is_other
     assert warning is None or f"AutoTokenizer loads it as {kind}, which gives other ids" in warning
+
+
+@pytest.mark.parametrize("falls_back", [True, False])
+def test_a_folder_with_nothing_but_tokenizer_json_loads(tmp_path, test_data, falls_back):
+    content = copy.deepcopy(small(test_data / "tokenizers" / "mistral_v0_1" / "tokenizer.json"))
+    content["model"]["byte_fallback"] = falls_back
+    tmp_path.joinpath("tokenizer.json").write_text(json.dumps(content), "utf-8")
+    fast, ours = PreTrainedTokenizerFast.from_pretrained(tmp_path), BPETokenizer.from_pretrained(tmp_path)
+    assert ours.unk_token is fast.unk_token is None  # no other file names one
+    for text in ("low  er", "a \U0001f9ff\U0001f9ff b", "<s>low"):
+        assert ours.encode(text) == fast.encode(text)
 
 
 @thorough

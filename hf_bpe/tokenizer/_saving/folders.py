@@ -20,6 +20,7 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
+from hf_bpe.formats._character_model import is_of_characters
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._reading import read_bytes
@@ -210,7 +211,10 @@ class Folder:
 
     def _check_unk_token(self, named: str | None) -> None:
         """Refuse an `unk_token` other than the token for missing bytes."""
-        model: Mapping[str, Any] = self.content["model"]  # type: ignore[index]
+        assert self.content is not None
+        if is_of_characters(self.content):  # whose model itself has it
+            return
+        model: Mapping[str, Any] = self.content["model"]
         unk_token = model.get("unk_token")
         lacks_bytes = not model["vocab"].keys() >= {to_printable(bytes([byte])) for byte in range(256)}
         if lacks_bytes and unk_token is not None and unk_token != named:
