@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +37,7 @@ _BATCH = 250
 _FULLY_COMPARED = 16  # one batch of this many is compared in full
 _PARTS = 8  # in which a family sees every byte
 _SHOWN = 3
+_SURROGATES = re.compile("[\ud800-\udfff]")  # lone ones, which tokenizers refuses and hf_bpe reads as U+FFFD
 
 
 @dataclass
@@ -79,17 +81,30 @@ def batches(texts: Iterable[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def compare(ours: BPETokenizer, theirs: Tokenizer, texts: Iterable[str], strings: Iterable[str] = ()) -> Result:
-    """Compare two tokenizers: ids alone on most of the texts, everything on the others and on the strings."""
+def compare(
+    ours: BPETokenizer,
+    theirs: Tokenizer,
+    texts: Iterable[str],
+    strings: Iterable[str] = (),
+    *,
+    everything: bool = False,
+) -> Result:
+    """Compare two tokenizers: ids alone on most of the texts, everything on the others and on the strings.
+
+    Args:
+        ours, theirs: the tokenizers.
+        texts, strings: what they encode.
+        everything: whether words are compared, too, and offsets where a normalizer changes the text.
+    """
     result = Result()
     for number, batch in enumerate(batches(texts)):
         result.bytes += sum(len(text.encode()) for text in batch)
         _compare_ids(result, ours, theirs, batch)
         if number % _FULLY_COMPARED == 0:
-            _compare_all(result, ours, theirs, batch, number // _FULLY_COMPARED)
+            _compare_all(result, ours, theirs, batch, number // _FULLY_COMPARED, everything)
     for number, batch in enumerate(batches(strings)):
         result.strings += len(batch)
-        _compare_all(result, ours, theirs, batch, number)
+        _compare_all(result, ours, theirs, batch, number, everything)
     return result
 
 
@@ -104,13 +119,16 @@ def _compare_ids(result: Result, ours: BPETokenizer, theirs: Tokenizer, texts: l
     result.check("ids", texts, rows, expected)
 
 
-def _compare_all(result: Result, ours: BPETokenizer, theirs: Tokenizer, texts: list[str], number: int) -> None:
+def _compare_all(
+    result: Result, ours: BPETokenizer, theirs: Tokenizer, texts: list[str], number: int, everything: bool
+) -> None:
     """Compare texts, by the number of their batch without special tokens, with them, or as pairs."""
     kind = ("text", "text with special tokens", "pair")[number % 3]
     columns = (texts[::2], [*texts[1::2], texts[-1]]) if kind == "pair" else (texts,)
     rows = [*zip(*columns, strict=False)]
     added = kind != "text"
-    asked = [row if len(row) == 2 else row[0] for row in rows]
+    read = [tuple(map(_SURROGATES.sub, ["\ufffd"] * len(row), row)) for row in rows]
+    asked = [row if len(row) == 2 else row[0] for row in read]
     encodings = theirs.encode_batch(asked, add_special_tokens=added)
     how = {"return_offsets_mapping": True, "return_token_type_ids": True}
     got = ours(*([row[i] for row in rows] for i in range(len(columns))), add_special_tokens=added, **how)
@@ -119,9 +137,13 @@ def _compare_all(result: Result, ours: BPETokenizer, theirs: Tokenizer, texts: l
         result.check("type ids", rows, got["token_type_ids"], [encoding.type_ids for encoding in encodings])
     # Offsets of characters that a normalizer joined are documented to differ.
     normalizer = theirs.normalizer
-    kept = [i for i, row in enumerate(rows) if normalizer is None or all(normalizer.normalize_str(t) == t for t in row)]
+    is_kept = normalizer is None or everything
+    kept = [i for i, row in enumerate(read) if is_kept or all(normalizer.normalize_str(text) == text for text in row)]
     offsets = [encodings[i].offsets for i in kept]
     result.check("offsets", [rows[i] for i in kept], [got["offset_mapping"][i] for i in kept], offsets)
+    if everything:
+        words = [got.word_ids(i) for i in range(len(rows))]
+        result.check("words", rows, words, [encoding.word_ids for encoding in encodings])
     decoded = theirs.decode_batch(got["input_ids"], skip_special_tokens=False)
     result.check("decode", rows, ours.batch_decode(got["input_ids"]), decoded)
 
