@@ -1,5 +1,7 @@
 """Two threads next to one: `python -m benchmarks.threads FILE... --gpt2 FOLDER --output RESULTS.json`.
 
+With `--tokenizer-json FILE` instead of `--gpt2` texts are encoded with that.
+
 Each FILE's documents are dealt out to slices, which a process encodes one after the other, each fresh; the tables of
 words grow meanwhile. Then counting and learning, of all FILEs. Then calls from two threads of Python, which share the
 texts, next to the same calls from one; with a GIL, short calls take turns. Processes with one thread and two
@@ -111,6 +113,8 @@ PARTS = {"slices": _slices, "training": _training, "calls": _calls}
 def _load(options: dict[str, Any]) -> Any:
     from hf_bpe import BPETokenizer
 
+    if options["tokenizer_json"] is not None:
+        return BPETokenizer.convert_from(options["tokenizer_json"])
     return BPETokenizer(Path(options["gpt2"], VOCAB), Path(options["gpt2"], MERGES))
 
 
@@ -155,7 +159,9 @@ def main() -> None:
         return _work(sys.argv[2])
     parser = argparse.ArgumentParser(prog="python -m benchmarks.threads", description=__doc__)
     parser.add_argument("files", nargs="+", metavar="FILE", type=Path)
-    parser.add_argument("--gpt2", metavar="FOLDER", type=Path, required=True, help="with vocab.json and merges.txt")
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("--gpt2", metavar="FOLDER", type=Path, help="with vocab.json and merges.txt")
+    given.add_argument("--tokenizer-json", metavar="FILE", type=Path, help="of another vocabulary")
     parser.add_argument("--slices", type=int, default=3, help="of each file (default 3)")
     parser.add_argument("--repeats", type=int, default=7, help="processes of each kind (default 7)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=[*PARTS], help="which")
@@ -165,7 +171,8 @@ def main() -> None:
     where = report.machine()
     files = [str(file.resolve()) for file in options.files]
     common = {
-        "gpt2": str(options.gpt2.resolve()),
+        "gpt2": None if options.gpt2 is None else str(options.gpt2.resolve()),
+        "tokenizer_json": None if options.tokenizer_json is None else str(options.tokenizer_json.resolve()),
         "slices": options.slices,
         "files": files,
         "realtime": options.realtime,
