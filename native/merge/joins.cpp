@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 namespace hf_bpe {
@@ -12,25 +11,6 @@ namespace {
 std::size_t length_from(Byte first) {
   if (first < 0x80) return 1;
   return first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 0;
-}
-
-// The bytes of a character at `text`, the first in the lowest bits, and their number; 0 if it has not the form of one.
-struct Decoded {
-  std::uint32_t code;
-  std::size_t length;
-};
-Decoded decode(const Byte* text, const Byte* end) {
-  if (*text < 0x80) return {*text, 1};
-  std::uint32_t bytes = 0;
-  if (end - text >= 4) {
-    std::memcpy(&bytes, text, sizeof bytes);
-  } else {
-    for (std::ptrdiff_t i = end - text; i-- > 0;) bytes = bytes << 8 | text[i];
-  }
-  if ((bytes & 0xC0C0F0) == 0x8080E0) return {bytes & 0xFFFFFF, 3};
-  if ((bytes & 0xC0E0) == 0x80C0) return {bytes & 0xFFFF, 2};
-  if ((bytes & 0xC0C0C0F8) == 0x808080F0) return {bytes, 4};
-  return {0, 0};
 }
 
 }  // namespace
@@ -50,10 +30,10 @@ Joins::Joins(const std::vector<std::string_view>& tokens) {
         continue;
       }
       // Characters that are not well-formed are not in words that are cut.
-      const Decoded before = decode(left, at);
+      const CharacterBytes before = bytes_of_character(left, at);
       if (before.length != static_cast<std::size_t>(at - left)) continue;
       const bool is_whole = static_cast<std::size_t>(end - at) >= length_from(*at);
-      pairs.emplace_back(before.code, is_whole ? decode(at, end).code : *at);
+      pairs.emplace_back(before.bytes, is_whole ? bytes_of_character(at, end).bytes : *at);
     }
   }
   shift_ = 64 - static_cast<unsigned>(std::bit_width(4 * pairs.size() | 1023));
@@ -66,7 +46,7 @@ Joins::Joins(const std::vector<std::string_view>& tokens) {
 
 std::size_t Joins::cut(const Byte* word, const Byte* end, const Byte** ends, std::size_t capacity) const {
   std::size_t count = 0;
-  Decoded left = decode(word, end);
+  CharacterBytes left = bytes_of_character(word, end);
   for (const Byte* at = word; count < capacity;) {
     at += left.length;
     ends[count] = at;
@@ -74,11 +54,11 @@ std::size_t Joins::cut(const Byte* word, const Byte* end, const Byte** ends, std
       ends[count++] = end;
       break;
     }
-    const Decoded right = decode(at, end);
+    const CharacterBytes right = bytes_of_character(at, end);
     // Whether there is a cut is added instead of asked, because a branch would often be mispredicted.
-    const bool may_cut = right.length != 0 && (left.code >= 0x80 || right.code >= 0x80);
-    const bool is_joined = has(bit_of(left.code, right.code)) || has(bit_of(left.code, *at)) ||
-                           (left.code >= 0x80 && joined_bytes_[place_of(at[-1], *at)]);
+    const bool may_cut = right.length != 0 && (left.bytes >= 0x80 || right.bytes >= 0x80);
+    const bool is_joined = has(bit_of(left.bytes, right.bytes)) || has(bit_of(left.bytes, *at)) ||
+                           (left.bytes >= 0x80 && joined_bytes_[place_of(at[-1], *at)]);
     count += may_cut && !is_joined;
     left = right;
   }

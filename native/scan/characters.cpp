@@ -2,31 +2,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 namespace hf_bpe {
 namespace {
 
-struct Decoded {
-  std::uint32_t code;  // the bytes of the character, the first in the lowest bits
-  unsigned length;
-};
-
-// The character at `text`. What has the form of one is taken for one, for no bytes of others have merges; a byte that
-// belongs to none stands for itself.
-inline Decoded decode(const Byte* text, const Byte* end) {
-  if (*text < 0x80) return {*text, 1};
-  std::uint32_t bytes = 0;
-  if (end - text >= 4) {
-    std::memcpy(&bytes, text, sizeof bytes);
-  } else {
-    for (std::ptrdiff_t i = end - text; i-- > 0;) bytes = bytes << 8 | text[i];
-  }
-  if ((bytes & 0xC0E0) == 0x80C0) return {bytes & 0xFFFF, 2};
-  if ((bytes & 0xC0C0F0) == 0x8080E0) return {bytes & 0xFFFFFF, 3};
-  if ((bytes & 0xC0C0C0F8) == 0x808080F0) return {bytes, 4};
-  return {*text, 1};
+// What has the form of a character is taken for one, for no bytes of others have merges; a byte that belongs to none
+// stands for itself.
+inline CharacterBytes next_character(const Byte* text, const Byte* end) {
+  const CharacterBytes found = bytes_of_character(text, end);
+  return found.length != 0 ? found : CharacterBytes{*text, 1};
 }
 
 }  // namespace
@@ -36,34 +21,38 @@ CharacterCuts::CharacterCuts(const std::vector<std::string_view>& made, const st
     : rules_(rules) {
   for (const std::string_view each : rules.fuses_unknown ? known : std::vector<std::string_view>()) {
     const auto* text = reinterpret_cast<const Byte*>(each.data());
-    known_.insert(decode(text, text + each.size()).code);
+    known_.insert(next_character(text, text + each.size()).bytes);
   }
   is_cut_.fill(1);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;  // of which one is not ASCII
   for (const std::string_view token : made) {
     const auto* at = reinterpret_cast<const Byte*>(token.data());
     const Byte* const end = at + token.size();
-    Decoded left = decode(at, end);
+    CharacterBytes left = next_character(at, end);
     while ((at += left.length) < end) {
-      const Decoded right = decode(at, end);
-      if (!rules.splits || right.code != ' ') {
-        if (left.code < 0x80 && right.code < 0x80) {
-          is_cut_[left.code << 7 | right.code] = 0;
+      const CharacterBytes right = next_character(at, end);
+      if (!rules.splits || right.bytes != ' ') {
+        if (left.bytes < 0x80 && right.bytes < 0x80) {
+          is_cut_[left.bytes << 7 | right.bytes] = 0;
         } else {
-          pairs.emplace_back(left.code, right.code);
+          pairs.emplace_back(left.bytes, right.bytes);
         }
       }
       left = right;
     }
   }
-  std::sort(pairs.begin(), pairs.end());
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-  shift_ = 64 - static_cast<unsigned>(std::bit_width(16 * pairs.size() | 1023));
-  joins_.assign(std::size_t{1} << (64 - shift_) >> 6, 0);
-  for (const auto& [left, right] : pairs) {
-    const std::uint64_t bit = bit_of(left, right);
-    joins_[bit / 64] |= std::uint64_t{1} << (bit % 64);
-  }
+  const auto set_bits = [&](std::size_t bits) {
+    shift_ = 64 - static_cast<unsigned>(std::bit_width(bits | 1023));
+    joins_.assign(std::size_t{1} << (64 - shift_) >> 6, 0);
+    for (const auto& [left, right] : pairs) {
+      const std::uint64_t bit = bit_of(left, right);
+      joins_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+    }
+  };
+  set_bits(pairs.size());  // to count them: most occur several times, and sorting takes three times as long
+  std::size_t distinct = 0;
+  for (const std::uint64_t word : joins_) distinct += static_cast<std::size_t>(std::popcount(word));
+  set_bits(16 * distinct);
 }
 
 std::size_t CharacterCuts::scan(const Byte* text, const Byte* end, const Byte** ends, std::size_t capacity) const {
@@ -81,19 +70,21 @@ std::size_t CharacterCuts::scan(const Byte* text, const Byte* end, const Byte** 
       }
       at = next - 1;
     }
-    Decoded left = decode(at, end);
+    CharacterBytes left = next_character(at, end);
     do {
       at += left.length;
       if (at == end) {
         ends[count++] = end;
         return count;
       }
-      const Decoded right = decode(at, end);
+      const CharacterBytes right = next_character(at, end);
+      if ((left.bytes | right.bytes) < 0x80) break;  // as a single space between words is none
       ends[count] = at;
-      count += !may_join(left.code, right.code) || (rules_.splits && right.code == ' ');
+      count += !may_join_others(left.bytes, right.bytes) || (rules_.splits && right.bytes == ' ');
       if (count == capacity) return count;
       left = right;
-    } while (left.code >= 0x80);
+    } while (true);
+    --at;
   }
   return count;
 }
@@ -103,8 +94,8 @@ const Byte* CharacterCuts::find_cut(const Byte* begin, const Byte* from, const B
     if (is_continuation(*at)) continue;
     const Character before = character_before(begin, at);
     if (is_white_space(before)) continue;
-    const std::uint32_t left = decode(at - before.length, at).code;
-    const std::uint32_t right = decode(at, text_end).code;
+    const std::uint32_t left = next_character(at - before.length, at).bytes;
+    const std::uint32_t right = next_character(at, text_end).bytes;
     if (may_join(left, right)) continue;
     if (rules_.fuses_unknown && !known_.contains(left) && !known_.contains(right)) continue;
     return at;

@@ -49,7 +49,9 @@ class CharacterCuts {
 
  private:
   bool may_join(std::uint32_t left, std::uint32_t right) const {
-    if (left < 0x80 && right < 0x80) return !is_cut_[left << 7 | right];
+    return (left | right) < 0x80 ? !is_cut_[left << 7 | right] : may_join_others(left, right);
+  }
+  bool may_join_others(std::uint32_t left, std::uint32_t right) const {  // of which one is not ASCII
     const std::uint64_t bit = bit_of(left, right);
     return joins_[bit / 64] >> (bit % 64) & 1;
   }

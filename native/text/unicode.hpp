@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 
 #include "text/unicode_tables.hpp"
@@ -46,6 +47,27 @@ inline Class class_of(std::uint32_t code) {
 }
 
 inline bool is_continuation(Byte byte) { return (byte & 0xC0) == 0x80; }
+
+// The bytes of a character, the first in the lowest bits: they tell characters apart without decoding them.
+struct CharacterBytes {
+  std::uint32_t bytes;
+  unsigned length;
+};
+
+// Those of what has the form of a character at `text`, though it may be none; length 0 if nothing has. `text < end`.
+inline CharacterBytes bytes_of_character(const Byte* text, const Byte* end) {
+  if (*text < 0x80) return {*text, 1};
+  std::uint32_t bytes = 0;
+  if (end - text >= 4) {
+    std::memcpy(&bytes, text, sizeof bytes);
+  } else {
+    for (std::ptrdiff_t i = end - text; i-- > 0;) bytes = bytes << 8 | text[i];
+  }
+  if ((bytes & 0xC0E0) == 0x80C0) return {bytes & 0xFFFF, 2};
+  if ((bytes & 0xC0C0F0) == 0x8080E0) return {bytes & 0xFFFFFF, 3};
+  if ((bytes & 0xC0C0C0F8) == 0x808080F0) return {bytes, 4};
+  return {0, 0};
+}
 
 // Calls `on_code(code, length)` with the character at `text`, which begins with a byte from 0x80 on, and returns its
 // result; `invalid` if no valid sequence begins there. `text < end`.
