@@ -70,6 +70,12 @@ CharacterVocabulary::CharacterVocabulary(const Vocabulary::Tokens& tokens, const
   }
 }
 
+Vocabulary CharacterVocabulary::vocabulary() const {
+  Vocabulary vocabulary(tokens_, merges_, {}, false, first_part_id_);
+  vocabulary.begin_with(characters());
+  return vocabulary;
+}
+
 std::vector<std::string_view> CharacterVocabulary::characters() const {
   std::vector<std::string_view> texts;
   for (const std::uint32_t place : characters_) texts.push_back(tokens_[place].second);

@@ -21,7 +21,7 @@ struct CharacterVocabulary {
   CharacterVocabulary(const Vocabulary::Tokens& tokens, const std::vector<Vocabulary::Merge>& merges,
                       const std::vector<std::uint32_t>& byte_ids, const std::vector<std::uint32_t>& excluded);
 
-  Vocabulary vocabulary() const { return Vocabulary(tokens_, merges_, {}, false, first_part_id_); }
+  Vocabulary vocabulary() const;
   std::vector<std::string_view> made() const;        // the tokens that the merges of the model make
   std::vector<std::string_view> characters() const;  // the tokens of one character
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "support/simd.hpp"
+#include "tables/character_symbols.hpp"
 #include "tables/compact_ranks.hpp"
 #include "tables/small_ranks.hpp"
 
@@ -18,6 +19,7 @@ struct MergeTables {
   const std::uint32_t* results;  // null if the result of the first merge is symbol 256, and so on
   const std::uint32_t* ids;      // up to this symbol: later ones have the ids after its own
   std::uint32_t last_with_id;
+  const CharacterSymbols* characters;  // null if words are merged from bytes
 
   std::uint32_t id(std::uint32_t symbol) const {
     const std::uint32_t at = std::min(symbol, last_with_id);

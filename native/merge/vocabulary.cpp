@@ -106,7 +106,18 @@ Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, c
   if (lacks_bytes_) highest_id_ = std::max(highest_id_, kMissing);
   if (!whole_words.empty()) add_whole_words(whole_words);
   for (const auto& [id, word] : whole_words) joined.push_back(word);
-  joins_ = Joins(joined);
+  if (first_part_id == kMissing) joins_ = Joins(joined);  // or text is cut before
+}
+
+void Vocabulary::begin_with(const std::vector<std::string_view>& characters) {
+  characters_.emplace();
+  for (const std::string_view each : characters) {
+    const auto* const begin = reinterpret_cast<const Byte*>(each.data());
+    const Byte* const end = begin + each.size();
+    Symbol symbol = *begin;
+    for (const Byte* byte = begin + 1; byte < end; ++byte) symbol = result(rank(symbol, *byte));
+    characters_->add(begin, end, symbol);
+  }
 }
 
 std::size_t Vocabulary::expand_parts(std::uint32_t* ids, std::size_t size) const {

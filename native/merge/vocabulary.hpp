@@ -12,6 +12,7 @@
 
 #include "merge/interleaved.hpp"
 #include "merge/joins.hpp"
+#include "tables/character_symbols.hpp"
 #include "tables/small_ranks.hpp"
 #include "tables/symbols.hpp"
 #include "tables/word_table.hpp"
@@ -41,6 +42,11 @@ class Vocabulary {
   // `first_part_id` on are no tokens of the model: instead of one the ids of its bytes are given, see `expand`.
   Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, const Tokens& whole_words = {},
              bool drops_missing_bytes = false, std::uint32_t first_part_id = kMissing);
+
+  // For a model whose alphabet is characters: those that merges of bytes make, in UTF-8. Words begin with their
+  // symbols.
+  void begin_with(const std::vector<std::string_view>& characters);
+  bool is_of_characters() const { return characters_.has_value(); }
 
   // Finds the tokens of merges that are given as bytes. Throws std::invalid_argument if there is no such token.
   static std::vector<Merge> find_tokens(const Tokens& tokens,
@@ -88,8 +94,12 @@ class Vocabulary {
   const std::vector<std::pair<Symbol, Symbol>>& merges() const { return merges_; }  // by rank
   // The tables of the same, valid while the vocabulary is neither moved nor destroyed.
   MergeTables merge_tables() const {
-    return {small_ranks_ ? &*small_ranks_ : nullptr, compact_ranks_ ? &*compact_ranks_ : nullptr,
-            results_.empty() ? nullptr : results_.data(), ids_.data(), last_with_id_};
+    return {small_ranks_ ? &*small_ranks_ : nullptr,
+            compact_ranks_ ? &*compact_ranks_ : nullptr,
+            results_.empty() ? nullptr : results_.data(),
+            ids_.data(),
+            last_with_id_,
+            characters_ ? &*characters_ : nullptr};
   }
 
  private:
@@ -109,6 +119,7 @@ class Vocabulary {
   Symbol last_with_id_;             // as in MergeTables
   std::size_t symbol_bytes_ = 256;
   Joins joins_;
+  std::optional<CharacterSymbols> characters_;
   std::optional<WholeWords> whole_words_;
   std::size_t longest_whole_word_ = 0;  // in bytes; 0 if there are none
   std::uint32_t highest_id_ = 0;

@@ -187,7 +187,9 @@ class WordIds {
     slot = table_.find_slot(key, slot, word, length);
     if (!table_[slot].is_empty()) return write(table_[slot].value, key, word, length, out, draws);
     const bool drops_bytes = vocabulary_.lacks_bytes() && vocabulary_.drops_missing_bytes();
-    if (!kDraws && cuts_words_ && !drops_bytes && !is_ascii(key, word, length)) {
+    // Text of models of characters is cut at the same places before.
+    const bool cuts = !kDraws && cuts_words_ && !drops_bytes && !vocabulary_.is_of_characters();
+    if (cuts && !is_ascii(key, word, length)) {
       if (length > kLongestInterleaved) {
         if (has_short_pieces(word, length)) return encode_pieces(word, length, readable, out, poll);
       } else if (const std::size_t pieces = cut(word, length); pieces != 0) {

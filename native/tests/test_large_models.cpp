@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "merge/characters.hpp"
 #include "merge/merging.hpp"
 #include "merge/word_ids.hpp"
 #include "naive.hpp"
@@ -19,27 +20,47 @@ namespace {
 
 using Ids = std::vector<std::uint32_t>;
 
-// The first 256 tokens are the bytes.
+// The first tokens are the alphabet: all bytes, or characters.
 struct LargeModel {
   std::vector<std::string> tokens;
+  bool is_of_characters = false;
   std::vector<Vocabulary::Merge> merges;
   Ids ids;  // by token
 
   Vocabulary vocabulary() const {
     Vocabulary::Tokens with_ids;
     for (std::size_t i = 0; i < tokens.size(); ++i) with_ids.emplace_back(ids[i], tokens[i]);
+    if (is_of_characters) return CharacterVocabulary(with_ids, merges, {}, {}).vocabulary();
     return Vocabulary(with_ids, merges);
   }
 };
 
+// Of one to four bytes.
+std::vector<std::string> characters() {
+  std::vector<std::string> found;
+  for (char each = 'a'; each <= 'z'; ++each) found.emplace_back(1, each);
+  for (int last = 0x80; last < 0xC0; ++last) {
+    for (const char* const before : {"\xC3", "\xD0", "\xE6\x97", "\xF0\x9F\x98"}) {
+      found.push_back(before + std::string(1, static_cast<char>(last)));
+    }
+  }
+  return found;
+}
+
 // If `is_in_order`, merges have the order in which they arise and ids that of the merges.
-LargeModel make_large_model(std::size_t tokens, bool is_in_order) {
+LargeModel make_large_model(std::size_t tokens, bool is_in_order, bool is_of_characters = false) {
   constexpr std::size_t kLongest = 24;  // bytes
   LargeModel model;
-  for (int byte = 0; byte < 256; ++byte) model.tokens.emplace_back(1, static_cast<char>(byte));
+  model.is_of_characters = is_of_characters;
+  if (is_of_characters) {
+    model.tokens = characters();
+  } else {
+    for (int byte = 0; byte < 256; ++byte) model.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  const std::size_t alphabet = model.tokens.size();
   std::unordered_set<std::string> distinct(model.tokens.begin(), model.tokens.end());
   while (model.tokens.size() < tokens) {
-    const auto any = [&] { return static_cast<std::uint32_t>(draw(draw(2) ? 256 : model.tokens.size())); };
+    const auto any = [&] { return static_cast<std::uint32_t>(draw(draw(2) ? alphabet : model.tokens.size())); };
     const std::uint32_t first = any(), second = any();
     const std::string made = model.tokens[first] + model.tokens[second];
     if (made.size() > kLongest || !distinct.insert(made).second) continue;
@@ -64,7 +85,7 @@ class Definition {
 
   // Merges the pair of lowest rank, the leftmost of several, until there is none.
   Ids ids(const std::string& word) const {
-    Ids parts(begin_of(word), end_of(word));
+    Ids parts = begin(word);
     for (;;) {
       std::size_t lowest = model_.merges.size(), place = 0;
       for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
@@ -84,6 +105,18 @@ class Definition {
     return std::uint64_t{first} << 32 | second;
   }
 
+  Ids begin(const std::string& word) const {
+    if (!model_.is_of_characters) return Ids(begin_of(word), end_of(word));
+    Ids parts;
+    for (const Byte* at = begin_of(word); at != end_of(word);) {
+      const Byte* const begin = at++;
+      while (at != end_of(word) && is_continuation(*at)) ++at;
+      const auto found = std::find(model_.tokens.begin(), model_.tokens.end(), std::string(begin, at));
+      parts.push_back(static_cast<std::uint32_t>(found - model_.tokens.begin()));
+    }
+    return parts;
+  }
+
   const LargeModel& model_;
   std::unordered_map<std::uint64_t, std::size_t> ranks_;
 };
@@ -92,7 +125,7 @@ std::string draw_word(const LargeModel& model) {
   const std::size_t length = 1 + draw(draw(2) ? 20 : 130);
   std::string word;
   while (word.size() < length) word += draw_from(model.tokens);
-  return word.substr(0, length);
+  return model.is_of_characters ? word : word.substr(0, length);
 }
 
 template <class Id>
@@ -111,8 +144,8 @@ void check_words(const Vocabulary& vocabulary, const std::vector<std::string>& w
   }
 }
 
-void test_words_have_the_ids_of_the_definition(std::size_t tokens, bool is_in_order) {
-  const LargeModel model = make_large_model(tokens, is_in_order);
+void test_words_have_the_ids_of_the_definition(std::size_t tokens, bool is_in_order, bool is_of_characters = false) {
+  const LargeModel model = make_large_model(tokens, is_in_order, is_of_characters);
   const Vocabulary vocabulary = model.vocabulary();
   CHECK((vocabulary.merge_tables().small != nullptr) == (tokens < 65'536));
   const Definition definition(model);
@@ -139,6 +172,9 @@ int main() {
   // The most symbols that have small ranks, one more, and as many as the largest models have.
   for (const std::size_t tokens : {65'535, 65'536, 200'000}) {
     for (const bool is_in_order : {true, false}) test_words_have_the_ids_of_the_definition(tokens, is_in_order);
+  }
+  for (const std::size_t tokens : {60'000, 70'000}) {
+    for (const bool is_in_order : {true, false}) test_words_have_the_ids_of_the_definition(tokens, is_in_order, true);
   }
   return 0;
 }
