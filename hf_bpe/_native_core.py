@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.metadata
 import os
 import warnings
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 from types import ModuleType
 
 
@@ -31,15 +34,39 @@ def native_core() -> ModuleType | None:
         return importlib.import_module("hf_bpe._native")
     except ImportError as error:
         if choice == "native":
-            raise ImportError("HF_BPE_ENGINE is native, but the native core of hf_bpe is not built") from error
+            raise ImportError(f"HF_BPE_ENGINE is native, but {_what_is_missing(error)}") from error
         warnings.warn(
-            f"the native core of hf_bpe is not built ({error}). Plain Python trains, encodes, decodes, loads, saves "
-            "and converts with the same results, many times slower; all else needs the core. Reinstall hf_bpe with a "
-            "C++20 compiler or a network, or set HF_BPE_ENGINE=reference to silence this warning",
+            f"{_what_is_missing(error)}, or set HF_BPE_ENGINE=reference to silence this warning. Plain Python trains, "
+            "encodes, decodes, loads, saves and converts with the same results, many times slower; all else needs the "
+            "core",
             RuntimeWarning,
             stacklevel=3,
         )
         return None
+
+
+def _what_is_missing(error: ImportError) -> str:
+    """Return why there is no core, and how to get it."""
+    sources, installed = Path(__file__).resolve().parent, _installed_package()
+    if installed is not None and installed != sources:
+        return (
+            f"Python has imported hf_bpe from its sources in {sources.parent}, which have no native core, and not the "
+            f"package that is installed in {installed.parent}: it looks in the current folder first. Start Python in "
+            "another folder, or run pip install -e . in this one"
+        )
+    return f"the native core of hf_bpe is not built ({error}). Reinstall hf_bpe with a C++20 compiler or a network"
+
+
+def _installed_package() -> Path | None:
+    """Return the folder of the package that pip has installed with a core, or None if there is none."""
+    try:
+        found = importlib.metadata.distribution("hf_bpe").locate_file("hf_bpe")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    package = Path(str(found)).resolve()
+    if not (package / "__init__.py").exists():  # of an editable install, whose package is its sources
+        return None
+    return package if any((package / f"_native{suffix}").exists() for suffix in EXTENSION_SUFFIXES) else None
 
 
 class NoCoreError(RuntimeError):

@@ -5,10 +5,13 @@ import os
 import re
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import SimpleNamespace
 
 import pytest
 
 from hf_bpe import BPETokenizer, count
+from hf_bpe._native_core import native_core
 
 MISSING = "import sys; sys.modules['hf_bpe._native'] = None;"
 
@@ -55,6 +58,23 @@ def test_a_missing_core_is_an_error_to_those_who_chose_it():
 
 def test_an_unknown_engine_is_refused():
     assert "ValueError: HF_BPE_ENGINE: expected native or reference, got 'rust'" in run(TRAIN, "rust").stderr
+
+
+def test_sources_imported_instead_of_the_installed_package_are_named(tmp_path, monkeypatch):
+    """As in a clone after `pip install .`, where Python finds the sources first."""
+    package = tmp_path / "hf_bpe"
+    package.mkdir()
+    (package / f"_native{EXTENSION_SUFFIXES[0]}").touch()
+    (package / "__init__.py").touch()
+    installed = SimpleNamespace(locate_file=tmp_path.joinpath)
+    monkeypatch.setattr("importlib.metadata.distribution", {"hf_bpe": installed}.get)
+    monkeypatch.setitem(sys.modules, "hf_bpe._native", None)
+    monkeypatch.delenv("HF_BPE_ENGINE", raising=False)
+    expected = (
+        f"imported hf_bpe from its sources .*installed in {tmp_path}: .*Start Python in another folder, or run pip"
+    )
+    with pytest.warns(RuntimeWarning, match=expected):
+        assert native_core.__wrapped__() is None
 
 
 @pytest.mark.usefixtures("native")
