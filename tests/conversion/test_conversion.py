@@ -395,7 +395,8 @@ def test_a_model_that_no_merge_gives_a_token_of_is_refused_where_it_would_become
         formats.write(Definition(model), "nowhere", format="gpt2")
 
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "convert.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parent.parent.parent / "docs"
+PAGE = (DOCS / "how-to" / "convert.md").read_text(encoding="utf-8")
 
 
 def matrix():
@@ -432,9 +433,10 @@ def test_the_page_shows_what_each_format_carries():
 
 
 def test_the_format_of_the_page_is_a_whole_one(tmp_path, monkeypatch):
-    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    page = (DOCS / "contributing" / "add-a-format.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     namespace = {}
-    exec(compile(code, "docs/how-to/convert.md", "exec"), namespace)
+    exec(compile(code, "docs/contributing/add-a-format.md", "exec"), namespace)
     chosen = namespace["FORMAT"]
     monkeypatch.setitem(FORMATS, chosen.name, chosen)
     model = train(CORPUS, num_merges=40)
