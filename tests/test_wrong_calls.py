@@ -10,15 +10,16 @@ from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, accelerate, analy
 from hf_bpe.pretokenizers import canonical_pattern
 from support.commands import run
 
-# Arguments → a part of the message. TEXT, FOLDER, RANKS, BINARY, XZ and COUNTS are files, OUT is a name of none.
+# Arguments → a part of the message. TEXT, FOLDER, NORMALIZED, RANKS, BINARY, XZ and COUNTS are files, OUT and MISSPELT
+# names of none.
 COMMANDS = {
     "": "Usage",
     "trian": "no command 'trian'; did you mean train",
     "tokenize": "did you mean encode",
     "train": "give --output FOLDER: the folder to save in",
     "train TEXT": "give --output FOLDER: the folder to save in",
-    "train TEXT -o OUT": "--vocab-size / --num-merges: expected exactly one",
-    "train TEXT -o OUT --vocab-size 300 --num-merges 3": "expected exactly one of the two",
+    "train TEXT -o OUT": "give --vocab-size N, such as 32000, or --num-merges N",
+    "train TEXT -o OUT --vocab-size 300 --num-merges 3": "expected one of the two",
     "train TEXT -o OUT --vocab-size many": "--vocab-size: expected a number such as 32000 or 32k, got 'many'",
     "train TEXT -o OUT --vocab-size 1.0005k": "expected a whole number of at least 1",
     "train TEXT -o OUT --vocab-size 0": "expected a whole number of at least 1, got '0'",
@@ -60,9 +61,11 @@ COMMANDS = {
     "encode": "give FOLDER: a folder or file with a tokenizer",
     "encode gpt2 TEXT": "give --download, or run: hf download openai-community/gpt2",
     "encode TEXT TEXT": "TEXT",
-    "encode FOLDER nothing.txt": "nothing.txt: No such file",
+    "encode FOLDER nothing.txt": "there is no file 'nothing.txt'; to encode this text itself, give --text",
     "encode FOLDER XZ": "are not read; decompress it",
     "encode FOLDER TEXT -o x.bin": "got 'x.bin'; .bin is for the formats .*'nanogpt'.*: give one of them as --format",
+    "encode FOLDER TEXT -o x.bin --format llmc": "got 'llmc'; did you mean llm.c",
+    "encode FOLDER TEXT --format nanogpt": "--output-format / --format: is only for --output",
     "encode FOLDER TEXT --separator x": "--separator: is only for --output",
     "encode FOLDER TEXT -o x.npy --lines": "--lines: is only for printed ids",
     "encode FOLDER TEXT --json": "--json: is only for --output",
@@ -75,6 +78,7 @@ COMMANDS = {
     "project FOLDER OUT -o OUT2 --size 270": "No such file",
     "project FOLDER TEXT -o OUT --size 270": "No such file",
     "project FOLDER OUT -o OUT2": "give --size N: number of tokens",
+    "decode FOLDER 1 2 3": "decode takes FOLDER and FILE, got also '2 3'; for ids themselves run: echo IDS",
     "decode FOLDER TEXT": "expected a token id, got",
     "decode FOLDER nothing.npy": "nothing.npy: No such file",
     "show FOLDER hello": "there is no file 'hello'; to show this text itself, give --text 'hello'",
@@ -88,6 +92,7 @@ COMMANDS = {
     "tree FOLDER quicksilver": "'quicksilver' is not one token; it is encoded as q|u|i|c|k|s|i|l|v|er",
     "tree FOLDER 300": "for the token with the id 300 give --id 300",
     "tree FOLDER --id 99999": "no token with the id 99999",
+    "report MISSPELT TEXT": "no file or folder '.*normalised'; did you mean .*normalized",
     "report FOLDER": "expected text: SOURCE, --group or --counts",
     "report FOLDER --group x": "--group: expected NAME=SOURCE, got 'x'",
     "report FOLDER TEXT --reference x": "reference: expected one of .*, got 'x'",
@@ -97,6 +102,7 @@ COMMANDS = {
     "truncate FOLDER -o FOLDER --vocab-size 270": "already holds a tokenizer",
     "extend FOLDER -o OUT --add 3": "expected exactly one of the two",
     "extend FOLDER TEXT -o OUT --add x": "--add: expected a number",
+    "prune FOLDER TEXT -o OUT": "prune takes IN, got also .*; to prune by a text, count it .* and give --counts",
     "prune FOLDER -o OUT": "expected what to keep or to remove",
     "prune FOLDER -o OUT --keep TEXT": "expected one id per line",
     "add-special-tokens FOLDER -o OUT": "TOKEN: expected special tokens, or an option such as --pad-token",
@@ -106,6 +112,7 @@ COMMANDS = {
     "convert FOLDER out.xyz": "OUT: expected a folder, or a file that ends in .*got 'out.xyz'",
     "convert FOLDER OUT --to csv": "csv",
     "convert FOLDER FOLDER": "already holds a tokenizer",
+    "convert NORMALIZED out.tiktoken": "cannot carry .*; choose another format, or give --drop normalizer",
     "convert FOLDER OUT --special-token x": "--special-token: expected TEXT=ID, got 'x'",
     "inspect TEXT": "TEXT",
     "verify FOLDER": "give B: a folder or file with a tokenizer",
@@ -155,6 +162,22 @@ CALLS = {
     "several sizes of a tokenizer": (lambda: BPETokenizer.train(["low"], [300, 400]), "expected one size"),
     "misspelt setting": (lambda: BPETokenizer.train(["low"], 300, eos="x"), "did you mean 'eos_token'"),
     "a model by place": (lambda: BPETokenizer(MODEL), r"BPETokenizer\(model=model\)"),
+    "a file, as classes of transformers take it": (
+        lambda: BPETokenizer(tokenizer_file="qwen/tokenizer.json"),
+        r"got only tokenizer_file=.*: write BPETokenizer.from_pretrained\('qwen'\)",
+    ),
+    "an object, as classes of transformers take it": (
+        lambda: BPETokenizer(tokenizer_object=1),
+        r"write BPETokenizer.convert_from\(tokenizer_object\)",
+    ),
+    "files that are not there": (
+        lambda: TOKENIZER.encode_files("no.txt", "ids"),
+        "no file 'no.txt'; for texts in memory call encode_to_numpy",
+    ),
+    "a feature that a format has not": (
+        lambda: BPETokenizer.train(["low"], 257, normalizer="NFC").convert_to("x.tiktoken"),
+        r"choose another format, or give drop=\['normalizer'\]",
+    ),
     "no model": (lambda: BPETokenizer(), "needs a model, or vocab_file and merges_file"),
     "an empty folder": (lambda: BPETokenizer.from_pretrained("empty"), "expected tokenizer.json"),
     "a path that is not there": (lambda: BPETokenizer.from_pretrained("./typo"), "there is no such folder"),
@@ -201,7 +224,7 @@ CALLS = {
         lambda: BPETokenizer.train(["low"], 300, normalizer="nfc"),
         "expected one of None, 'NFC'",
     ),
-    "a trainer": (lambda: BPETokenizer.train(["low"], 300, trainer="x"), "unknown option 'trainer'; expected one of"),
+    "a trainer": (lambda: BPETokenizer.train(["low"], 300, trainer="x"), r"'trainer'; help\(BPETokenizer.train\) says"),
     "no workers": (lambda: train(["low"], 300, num_workers=0), "num_workers: expected at least 1, got 0"),
     "memory in words": (lambda: train(["low"], 300, max_memory="lots"), "max_memory: expected a number of bytes, or"),
     "a tokenizer to continue from": (
@@ -365,7 +388,9 @@ def files(folder, text, tmp_path_factory):
     (path / "text.xz").write_bytes(b"\xfd7zXZ")
     (path / "x.tiktoken").write_text("YQ== 0\n")
     WordCounts({"low": 2}).save(path / "x.counts")
+    BPETokenizer.train(["low"], 257, normalizer="NFC").save_pretrained(path / "normalized")
     names = {"BINARY": "binary.txt", "XZ": "text.xz", "RANKS": "x.tiktoken", "COUNTS": "x.counts", "OUT": "out"}
+    names |= {"NORMALIZED": "normalized", "MISSPELT": "normalised"}
     return {"TEXT": str(text), "FOLDER": str(folder), **{name: str(path / file) for name, file in names.items()}}
 
 

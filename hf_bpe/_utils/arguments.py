@@ -59,15 +59,17 @@ def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) ->
     for name in given:
         if name not in known:
             public = sorted(each for each in known if not each.startswith("_") and each not in ("self", "cls"))
-            raise TypeError(f"{function}: unknown option {name!r}; {_suggestion(name, public)}")
+            raise TypeError(f"{function}: unknown option {name!r}; {_suggestion(function, name, public)}")
 
 
-def _suggestion(name: str, known: list[str]) -> str:
+def _suggestion(function: str, name: str, known: list[str]) -> str:
     # Names such as min_freq and eos begin like the option that is meant, or are a part of it.
     close = difflib.get_close_matches(name, known, 1, 0.7)
     close = close or [each for each in known if each.startswith(name) or (len(name) > 3 and name in each)]
     close = close or difflib.get_close_matches(name, known, 1, 0.6)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"expected one of {', '.join(known)}" if len(known) <= 30 else f"help({function}) says which there are"
 
 
 def check_int(name: str, value: Any, minimum: int | None = None, maximum: int | None = None) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from hf_bpe._utils.visible import in_one_line, printable
-from hf_bpe.cli.suggestions import no_such_option
+from hf_bpe.cli.suggestions import closest, no_such_option, too_many_arguments
 
 
 def usage_message(error: Any) -> str:
@@ -19,6 +19,8 @@ def usage_message(error: Any) -> str:
         return printable(in_one_line(no_such_option(error.option_name, error.ctx)))
     if type(error).__name__ == "MissingParameter" and error.param is not None:
         return printable(in_one_line(_missing(error.param)))
+    if text.startswith("Got unexpected extra argument") and error.ctx is not None:
+        return printable(in_one_line(too_many_arguments(text, error.ctx)))
     if isinstance(error, typer.BadParameter) and type(error).__name__ == "BadParameter":
         hint: Any = error.param_hint
         if hint is None and error.param is not None:
@@ -46,8 +48,13 @@ def _value_problem(text: str) -> str:
     text = re.sub(r"^Input should be a valid integer.*", "expected a whole number", text)
     text = re.sub(r"^Input should be a valid number.*", "expected a number", text)
     text = re.sub(r"^Input should be greater than or equal to", "expected at least", text)
-    text = re.sub(r"^('.*') is not one of (.*)$", r"expected one of \2; got \1", text)
+    text = re.sub(r"^'(.*)' is not one of (.*)$", _choices, text)
     return re.sub(r"^(\S+) is not in the range x>=(\S+)$", r"expected at least \2, got \1", text)
+
+
+def _choices(found: re.Match[str]) -> str:
+    like = closest(found[1], re.findall(r"'([^']*)'", found[2]))
+    return f"expected one of {found[2]}; got {found[1]!r}" + (f"; did you mean {like}?" if like else "")
 
 
 _OPTION_NAMES = {"num_workers": "workers", "special_tokens": "special_token", "paths": "files"}
@@ -62,6 +69,7 @@ def words_of_shell(message: str, params: Iterable[Any]) -> str:
         params: the parameters of the command.
     """
     message = message.replace("read it with Source(…, errors='replace') or errors='bytes'", "give --errors replace")
+    message = re.sub(r"give drop=\['(\w+)'\]", r"give --drop \1", message)
     shown = {param.name: param for param in params}
     shown |= {name: shown[own] for name, own in _OPTION_NAMES.items() if own in shown}
 

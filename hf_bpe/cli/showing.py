@@ -19,7 +19,7 @@ from hf_bpe.cli.messages import say
 from hf_bpe.cli.options import EXAMPLE, argument, option
 from hf_bpe.cli.outputs import Force, check_file
 from hf_bpe.cli.program import LOOK, command
-from hf_bpe.cli.sources import STDIN, open_input
+from hf_bpe.cli.sources import STDIN, check_text_file, open_input
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, load_several, tokenizer_name
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ def _divide(names: Sequence[str], *, is_text_given: bool) -> tuple[list[str], st
     if is_text_given or len(names) == 1 or Path(names[-1]).is_dir():
         return [*names], STDIN
     *folders, file = names
-    if file != STDIN and not Path(file).exists():
-        raise FileNotFoundError(f"there is no file {file!r}; to show this text itself, give --text {file!r}")
+    if file != STDIN:
+        check_text_file(file, "show")
     return folders, file
 
 

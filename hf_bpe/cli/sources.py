@@ -22,7 +22,7 @@ import typer
 
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.paths import is_url
-from hf_bpe.cli.messages import QUIET, level
+from hf_bpe.cli.messages import QUIET, level, say
 from hf_bpe.cli.options import option
 from hf_bpe.counting._locations import Format
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
@@ -235,13 +235,30 @@ def text_file(name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "stdin")
         with copy.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+            shutil.copyfileobj(standard_input(), file)
         try:
             yield copy
         except ValueError as error:
             raise ValueError(str(error).replace(str(copy), "standard input")) from None
 
 
+def check_text_file(name: str, verb: str) -> None:
+    """Raise the system's error, or a FileNotFoundError that says how to give a text, if there is no such file."""
+    try:
+        Path(name).stat()
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"there is no file {name!r}; to {verb} this text itself, give --text {name!r}"
+        ) from None
+
+
 def open_input(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
     """Open a file, or standard input, for reading."""
-    return contextlib.nullcontext(sys.stdin.buffer) if file == STDIN else open_stream(file)
+    return contextlib.nullcontext(standard_input()) if file == STDIN else open_stream(file)
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input; say so on a terminal, where a command that waits looks as if it hung."""
+    if sys.stdin.isatty():
+        say("reading standard input, until Ctrl-D")
+    return sys.stdin.buffer

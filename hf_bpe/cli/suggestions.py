@@ -18,6 +18,11 @@ _OPTIONS = {
     **dict.fromkeys(("input", "corpus", "files", "dataset"), "SOURCE"),
     "modelprefix": "--output",
 }
+# What people give as an argument, to commands that take it in another way.
+_ARGUMENTS = {
+    "decode": "for ids themselves run: echo IDS | hf-bpe decode FOLDER",
+    "prune": "to prune by a text, count it (hf-bpe count) and give --counts",
+}
 _COMMANDS = {
     **dict.fromkeys(("tokenize", "tokenise", "ids"), "encode"),
     **dict.fromkeys(("detokenize", "detokenise"), "decode"),
@@ -82,3 +87,12 @@ def no_such_command(name: str, known: Iterable[str]) -> str:
     """Return the message for a command that does not exist."""
     like = _COMMANDS.get(name) or closest(name, known)
     return f"no command {name!r}" + (f"; did you mean {like}?" if like else "")
+
+
+def too_many_arguments(text: str, context: Any) -> str:
+    """Return the message for more arguments than a command takes; `text` ends with them in parentheses."""
+    params = [param for param in context.command.params if param.param_type_name == "argument"]
+    takes = " and ".join(param.metavar or param.name.upper() for param in params) or "no arguments"
+    also = text.partition("(s) (")[2].removesuffix(".").removesuffix(")")
+    message = f"{context.info_name} takes {takes}, got also {also!r}"
+    return f"{message}; {_ARGUMENTS[context.info_name]}" if context.info_name in _ARGUMENTS else message

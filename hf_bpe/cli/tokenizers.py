@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ import typer
 
 from hf_bpe.cli.messages import phase, warnings_said
 from hf_bpe.cli.options import SPLIT, option
+from hf_bpe.cli.suggestions import closest
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -27,6 +29,9 @@ PATTERN_HELP = f"How text is split, for files that do not store it, such as .tik
 RankPattern = Annotated[
     str, option(PATTERN_HELP, "--pattern", metavar="PATTERN", panel="Text", show_default="from the file")
 ]
+
+_SUFFIXES = frozenset((".gguf", ".tiktoken", ".model"))
+_MAX_BESIDE = 1000  # how many names beside a missing one are looked at
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
 
@@ -98,14 +103,28 @@ def existing(source: str) -> Path:
     if Path(source).exists():
         return Path(source)
     name = {"gpt2": "openai-community/gpt2"}.get(source, source)
-    if not _REPOSITORY.match(name):
-        raise FileNotFoundError(f"no file or folder {source!r}")
-    if _Settings.downloads:
+    is_repository = _REPOSITORY.match(name) is not None
+    if is_repository and _Settings.downloads:
         return _downloaded(name)
+    like = _closest_tokenizer(Path(source))
+    message = f"no file or folder {source!r}" + (f"; did you mean {like}?" if like else "")
+    if not is_repository:
+        raise FileNotFoundError(message)
     raise FileNotFoundError(
-        f"no file or folder {source!r}; to get {name} from the Hugging Face Hub give --download, or run: "
+        f"{message}{' To' if like else '; to'} get {name} from the Hugging Face Hub give --download, or run: "
         f"hf download {name} --local-dir {source}"
     )
+
+
+def _closest_tokenizer(path: Path) -> Path | None:
+    """Return the tokenizer in the same folder whose name is most like that of a path that does not exist."""
+    try:
+        beside = [*islice(path.parent.iterdir(), _MAX_BESIDE)]
+    except OSError:
+        return None
+    names = [each.name for each in beside if (each / "tokenizer.json").is_file() or each.suffix in _SUFFIXES]
+    like = closest(path.name, names)
+    return None if like is None else path.with_name(like)
 
 
 def _downloaded(name: str) -> Path:

@@ -128,8 +128,10 @@ def train(
     new token, repeatedly, until the requested size is reached. AutoTokenizer.from_pretrained of transformers can load
     the folder.
     """
-    if (not vocab_size) == (not num_merges):
-        raise typer.BadParameter("expected exactly one of the two", param_hint="'--vocab-size' / '--num-merges'")
+    if not vocab_size and not num_merges:
+        raise typer.BadParameter("give --vocab-size N, such as 32000, or --num-merges N")
+    if vocab_size and num_merges:
+        raise typer.BadParameter("expected one of the two", param_hint="'--vocab-size' / '--num-merges'")
     sizes = vocab_size or num_merges or []
     if len(sizes) > 1 and superwords_after and len(superwords_after) > 1:
         raise typer.BadParameter("expected one number, or one size", param_hint="'--superwords-after'")

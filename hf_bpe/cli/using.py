@@ -30,8 +30,10 @@ from hf_bpe.cli.sources import (
     STDIN,
     WORKERS_HELP,
     Progress,
+    check_text_file,
     is_found,
     open_input,
+    standard_input,
     text_file,
 )
 from hf_bpe.cli.token_files import ONLY_FOR_FILES, write_token_files
@@ -172,16 +174,17 @@ def _refuse_given(context: typer.Context, names: Iterable[str], where: str) -> N
     for param in context.command.params:
         source = context.get_parameter_source(param.name or "")
         if param.name in names and source is not None and source.name != "DEFAULT":
-            raise typer.BadParameter(f"is only {where}", param_hint=f"'{param.opts[0]}'")
+            shown = " / ".join(each for each in param.opts if each.startswith("--"))
+            raise typer.BadParameter(f"is only {where}", param_hint=f"'{shown}'")
 
 
 def _texts(name: str, reading: dict[str, Any], lines: bool) -> Iterator[str | bytes]:
     """Yield the texts of a source, of which each has its own line of ids."""
     if name != STDIN and not is_found(name):
-        Path(name).stat()  # raises the system's error if there is no such file
+        check_text_file(name, "encode")
     shards = [] if name == STDIN else plan(Source(name, **reading), shard_bytes=MAX_INT64)
     if name == STDIN and reading["format"] is None:
-        yield from _lines(sys.stdin.buffer, lines)
+        yield from _lines(standard_input(), lines)
         return
     if name == STDIN:
         with text_file(name) as copy:

@@ -28,6 +28,7 @@ _FORMATS: dict[str, Format] = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "js
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 _SUFFIXES = f"{' '.join(_FORMATS)}, or the first three followed by {' or '.join(_COMPRESSIONS)}"
 _GLOB = re.compile(r"[*?\[]")
+TEXT_ADVICE = "; a str is a path: to train on a text give [text]"
 _LONGEST_NAME = 4096  # bytes; no system allows more
 
 logger = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ def find_files(name: str, wanted: Format | None = None) -> list[File]:
     if _is_glob(name):
         matches = sorted({*_glob(name, recursive=True)})
         return [_local_file(Path(match)) for match in _only_files(name, {m: Path(m).is_dir() for m in matches})]
-    raise FileNotFoundError(f"no file {name[:80]!r}; a str is a path: to train on a text give [text]")
+    raise FileNotFoundError(f"no file {name[:80]!r}{TEXT_ADVICE}")
 
 
 def are_paths(strings: Iterable[str]) -> bool:
@@ -186,7 +187,7 @@ def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
     if not files and matches:
         raise FileNotFoundError(f"{pattern!r} matches directories only; give {pattern.rstrip('/') + '/**'!r}")
     if not files:
-        raise FileNotFoundError(f"no file matches {pattern[:80]!r}; a str is a path: to train on a text give [text]")
+        raise FileNotFoundError(f"no file matches {pattern[:80]!r}{TEXT_ADVICE}")
     return files
 
 
@@ -209,7 +210,8 @@ def _file_system(url: str) -> tuple[Any, str]:
     except ValueError as error:
         raise ValueError(f"{url}: {error}") from None
     except ImportError as error:
-        raise ImportError(f"{url}: reading URLs needs fsspec: {error}") from None
+        needed = "fsspec" if isinstance(error, ModuleNotFoundError) else "another package beside fsspec"
+        raise ImportError(f"{url}: reading this URL needs {needed}: {error}") from None
     return system, path
 
 

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hf_bpe._utils.arguments import check_int
+from hf_bpe._utils.arguments import check_int, short_repr
 from hf_bpe.editing._remap import Remap
 
 __all__ = ["remap_embeddings"]
@@ -56,6 +56,10 @@ def remap_embeddings(model: Any, remap: Remap, *, pad_to_multiple_of: int = 1) -
     (2, True)
     """
     check_int("pad_to_multiple_of", pad_to_multiple_of, 1)
+    if not isinstance(remap, Remap):
+        raise TypeError(
+            f"remap: expected a Remap, the second value that extend, prune and truncate return, got {short_repr(remap)}"
+        )
     inputs, outputs = model.get_input_embeddings(), model.get_output_embeddings()
     rows = _rows(inputs)
     tables = {"input": inputs.weight}

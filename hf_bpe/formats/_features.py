@@ -248,8 +248,8 @@ def without_missing_features(
             shown = f"{feature.what}, {definition.model.pattern!r}" if name == "pattern" else feature.what
             if feature.decides_ids:
                 raise ValueError(
-                    f"the format {format_name} cannot carry {shown}: {feature.loss}; choose another format, or drop "
-                    f"{name!r} explicitly"
+                    f"the format {format_name} cannot carry {shown}: {feature.loss}; choose another format, or give "
+                    f"drop=[{name!r}]"
                 )
             warnings.warn(f"the format {format_name} does not carry {shown}: {feature.loss}", stacklevel=4)
         definition = feature.without(definition)

@@ -10,6 +10,7 @@ from typing import Any
 
 from hf_bpe._utils.arguments import MAX_INT64, check_path, check_sequence, check_strs
 from hf_bpe._utils.tables import refuse_tables
+from hf_bpe.counting._locations import TEXT_ADVICE
 from hf_bpe.counting._sources import Shard, Source, plan
 from hf_bpe.encoding._encoder import Encoder, Options
 from hf_bpe.encoding._randomness import Randomness
@@ -35,7 +36,12 @@ def as_shards(paths: Any) -> list[Shard]:
             raise TypeError(f"paths: expected a Source of a path, got one of {type(source.data).__name__}")
         if source.weight != 1 or source.max_document_bytes is not None:
             raise ValueError("paths: weight and max_document_bytes of a Source are only for counting")
-    return plan(sources, shard_bytes=MAX_INT64) if sources else []
+    try:
+        return plan(sources, shard_bytes=MAX_INT64) if sources else []
+    except FileNotFoundError as error:
+        if TEXT_ADVICE not in str(error):
+            raise
+        raise FileNotFoundError(str(error).replace(TEXT_ADVICE, "; for texts in memory call encode_to_numpy")) from None
 
 
 def make_job(

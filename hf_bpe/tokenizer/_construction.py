@@ -27,6 +27,7 @@ def find_model(
     files: tuple[str | os.PathLike[str] | None, ...],
     settings: Mapping[str, Any],
     added_tokens: Iterable[AddedToken],
+    tokenizer_file: str | os.PathLike[str] | None = None,
 ) -> tuple[BPEModel, dict[str, int]]:
     """Return the model that `BPETokenizer` is given or reads from its files, and its printable vocabulary.
 
@@ -35,6 +36,7 @@ def find_model(
         files: the vocabulary and the merges.
         settings: those of the model, canonical, by name.
         added_tokens: the added tokens, of which the special ones are those of a file unless the settings name them.
+        tokenizer_file: what classes of transformers take instead, for the message.
     """
     vocab_file, merges_file = files
     given = dict(settings)
@@ -57,6 +59,11 @@ def find_model(
         raise ValueError(
             "BPETokenizer takes vocab_file, a vocab.json, and merges_file; got only "
             f"{os.fspath(vocab_file)!r}: write {loading_call(vocab_file)}"
+        )
+    if vocab_file is None and tokenizer_file is not None:
+        raise ValueError(
+            "BPETokenizer takes a model, or vocab_file and merges_file; got only "
+            f"tokenizer_file={os.fspath(tokenizer_file)!r}: write {loading_call(tokenizer_file)}"
         )
     if vocab_file is None or merges_file is None:
         raise ValueError(

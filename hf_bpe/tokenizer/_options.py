@@ -116,6 +116,8 @@ def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings; raise a TypeError for one that the constructor does not know, unless they were restored."""
     given = {**settings}
     if not given.pop(RESTORED, False) and not given.keys() <= _SETTINGS:
+        if "tokenizer_object" in given:
+            raise TypeError("BPETokenizer takes no tokenizer_object; write BPETokenizer.convert_from(tokenizer_object)")
         _refuse("BPETokenizer", given, _SETTINGS)
     return given
 

@@ -159,7 +159,9 @@ class BPETokenizer(
             "model_special_tokens": model_special_tokens,
             "signature": signature,
         }
-        model, printable_vocab = find_model(model, (vocab_file, merges_file), of_model, added_tokens.values())
+        model, printable_vocab = find_model(
+            model, (vocab_file, merges_file), of_model, added_tokens.values(), kwargs.get("tokenizer_file")
+        )
         own = {name: kwargs.pop(name) for name in setting_names(Owner.OURS) if name in kwargs}
         template, adds_bos, adds_eos = own.pop("template", None), *(kwargs.pop(name, None) for name in _BOS_EOS_FLAGS)
         check_prefix_space(model.pattern, own.get("add_prefix_space", False))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
 
 from hf_bpe._utils.arguments import at_least, check_flag, check_str, checked, one_of, optional, short_repr
+from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.progress import Listener
 from hf_bpe._utils.tables import refuse_tables
@@ -348,7 +349,7 @@ def _warn_if_fewer(number: int, wanted: int) -> None:
         warnings.warn(
             f"the text gives {number} of the {wanted} requested merges: no pair is left to merge; train on more text, "
             "or change min_frequency or max_token_bytes",
-            stacklevel=4,
+            stacklevel=outer_stacklevel(),
         )
 
 

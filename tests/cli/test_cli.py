@@ -402,6 +402,16 @@ class TestEncode:
         assert "is only for --output" in run("encode", folder, "--format", "mds", code=2).stderr
         assert "expected a name that ends in .npy" in run("encode", folder, "-o", tmp_path / "x.bin", code=2).stderr
 
+    def test_a_terminal_that_is_read_is_told_so(self, folder):
+        pty = pytest.importorskip("pty")
+        ours, theirs = pty.openpty()
+        os.write(ours, b"low\n\x04")
+        done = program("encode", folder, stdin=theirs, stdout=subprocess.PIPE)
+        os.close(ours)
+        os.close(theirs)
+        assert b"reading standard input, until Ctrl-D" in done.stderr
+        assert done.stdout == run("encode", folder, stdin=b"low\n").stdout_bytes
+
     def test_options_that_mean_nothing_are_refused_by_name(self, folder, tmp_path):
         for option in ("--force", "--workers=2", "--progress", "--no-progress"):
             name = option.partition("=")[0].replace("--no-", "--")
@@ -508,7 +518,9 @@ class TestErrors:
 
     @pytest.mark.parametrize("command", ["encode", "decode"])
     def test_errors_of_input_files_are_one_line(self, folder, tmp_path, command):
-        assert error(command, folder, tmp_path / "missing") == f"{tmp_path / 'missing'}: No such file or directory"
+        missing = tmp_path / "missing"
+        named = f"there is no file '{missing}'; " if command == "encode" else f"{missing}: No such file or directory"
+        assert error(command, folder, missing).startswith(named)
         assert str(tmp_path) in error(command, folder, tmp_path)
 
     @pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "tokenizer_config.json"])
@@ -525,10 +537,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["train", "text", "-o", "out"], "--vocab-size / --num-merges"),
+            (["train", "text", "-o", "out"], "give --vocab-size N, such as 32000, or --num-merges N"),
             (
                 ["train", "text", "-o", "out", "--vocab-size", "300", "--num-merges", "9"],
-                "expected exactly one of the two",
+                "--vocab-size / --num-merges: expected one of the two",
             ),
             (
                 ["train", "text", "--vocab-size", "300"],

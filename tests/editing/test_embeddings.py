@@ -189,6 +189,8 @@ def test_impossible_remaps_are_refused_before_any_change(name, settings, remap, 
         remap_embeddings(model, remap)
     assert model.config.to_dict() == config
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    with pytest.raises(TypeError, match=r"remap: expected a Remap, the second value that extend, .*got 5"):
+        remap_embeddings(model, 5)
     with pytest.raises(ValueError, match="pad_to_multiple_of: expected at least 1"):
         remap_embeddings(model, remap, pad_to_multiple_of=0)
 

@@ -47,6 +47,11 @@ class TestExtend:
         assert not any(part in token for token in learned for part in ("<|", "user", "o\u0308"))
         assert longer.encode("<|user|>") == tokenizer.encode("<|user|>")
 
+    def test_a_warning_names_the_line_of_the_caller(self):
+        with pytest.warns(UserWarning, match="no pair is left to merge") as caught:
+            make().extend([" stenosis"], 1000)
+        assert [each.filename for each in caught] == [__file__]
+
     def test_new_ids_come_after_those_of_added_tokens(self):
         tokenizer = make()
         longer, remap = tokenizer.extend(TEXTS, 3, ["<|new|>", "<|user|>"])
