@@ -170,6 +170,10 @@ CALLS = {
         lambda: BPETokenizer(tokenizer_object=1),
         r"write BPETokenizer.convert_from\(tokenizer_object\)",
     ),
+    "a size without its name": (
+        lambda: TOKENIZER.prune(["low"], 257),
+        "BPETokenizer.prune: got 257 without a name; give it as one of keep=, vocab_size=, min_count=",
+    ),
     "files that are not there": (
         lambda: TOKENIZER.encode_files("no.txt", "ids"),
         "no file 'no.txt'; for texts in memory call encode_to_numpy",

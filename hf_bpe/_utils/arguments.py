@@ -232,12 +232,25 @@ def checked(**checks: Check) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         parameters = inspect.signature(function).parameters
-        by_place = [(name, checks.get(name)) for name in parameters]
-        takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
+        by_place = [
+            (name, checks.get(name))
+            for name, each in parameters.items()
+            if each.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        ]
+        kinds = {each.kind for each in parameters.values()}
+        by_name = [f"{name}=" for name, each in parameters.items() if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        if inspect.Parameter.VAR_POSITIONAL in kinds:
+            by_name = []  # they may follow any number of arguments
+        takes_any = inspect.Parameter.VAR_KEYWORD in kinds
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             given = [check(name, arg) if check else arg for arg, (name, check) in zip(args, by_place, strict=False)]
+            if len(args) > len(given) and by_name:
+                raise TypeError(
+                    f"{function.__qualname__}: got {short_repr(args[len(given)])} without a name; give it as one of "
+                    f"{', '.join(by_name)}"
+                )
             for name in kwargs:
                 if name in checks:
                     kwargs[name] = checks[name](name, kwargs[name])
