@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hf_bpe._utils.arguments import short_repr
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.canonical._continuations import Continuations, find_context
 from hf_bpe.canonical._neighbors import Bits, StableNeighbors
+from hf_bpe.canonical._normal_form import NormalForm, has_segment, is_separate
+from hf_bpe.canonical._token_texts import TokenTexts
+from hf_bpe.canonical._whole_words import WholeWords
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._merge_trees import some_unreachable
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.encoding._token_finder import TokenFinder
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
@@ -23,7 +28,9 @@ from hf_bpe.pretokenizers._patterns import safe_cut_in_bytes
 _REFUSED = "allowed tokens are not known for this tokenizer: "
 _WINDOW = 32  # ids that are looked at first
 _TAILS = 1 << 11  # results that are kept
+_CONTENTS = 1 << 8  # results that are kept
 _LONGEST_ADDED = 1000  # characters; all beginnings are kept
+_SEGMENT = 4  # ids that are looked at first for the beginning of a segment
 _LONG = 48  # bytes without a safe cut from which on a settled one is searched for
 
 
@@ -31,7 +38,7 @@ class AllowedTokens:
     """The tokens that may follow ids.
 
     Args:
-        model: a model with a named pattern or none, without normalizer.
+        model: a model with a named pattern or none, and with the normalizer NFC or none.
         added_tokens: the added tokens, without flags that look at other text.
 
     Attributes:
@@ -47,35 +54,59 @@ class AllowedTokens:
         _check(model, added_tokens)
         self._model = model
         self._added = {token.id: token.content.encode() for token in added_tokens if token.content}
-        if model.ignore_merges and some_unreachable(model, self._added) is not None:
-            raise ValueError(f"{_REFUSED}ignore_merges makes tokens that its merges do not make")
+        # Text between these is normalized by itself.
+        self._separators = {token.id for token in added_tokens if not token.normalized}
         self._neighbors = StableNeighbors(model)
         self.size = max([self._neighbors.size, *(token_id + 1 for token_id in self._added)])
         specials = {special.encode() for special in model.special_tokens}
-        contents = [*self._added.values()]
-        known = self._neighbors.parts
+        excluded = {token_id for token_id, token in model.vocab.items() if token in specials} | self._added.keys()
+        made = self._neighbors.is_made.tolist()
         ordinary = {
             token_id: token
             for token_id, token in model.vocab.items()
-            if (token_id in known or len(token) == 1) and token_id not in self._added and token not in specials
+            if token_id not in excluded and (made[token_id] or model.ignore_merges)
         }
-        finder = TokenFinder(contents)
-        ordinary = {token_id: token for token_id, token in ordinary.items() if not [*finder.find_all(token)]}
+        for token_id in _ids_with_contents(ordinary, self._added.values()):
+            del ordinary[token_id]
+        texts = TokenTexts.of(ordinary)
+        self._form = None if model.normalizer is None else NormalForm(texts, self.size)
+        if self._form is not None and self._form.never:
+            texts = texts.without(self._form.never)
+            for token_id in self._form.never:
+                del ordinary[token_id]
         self._ordinary = ordinary
-        in_order = sorted((token, token_id) for token_id, token in ordinary.items())
-        self.tokens = [token for token, _ in in_order]
-        self.sorted_ids = np.array([token_id for _, token_id in in_order], np.int64)
+        words = {token: token_id for token_id, token in ordinary.items() if not made[token_id]}
+        self._whole_words = WholeWords(words) if words else None
+        if words and model.pattern is None:
+            raise ValueError(
+                f"{_REFUSED}ignore_merges makes tokens that its merges do not make, of whole texts; expected a pattern"
+            )
         self.added_ids = np.array([*self._added], np.int64)
-        self._continuations = Continuations(model, ordinary, self.size)
+        self._continuations = Continuations(model.pattern, texts, self.size)
         self._safe_cut = safe_cut_in_bytes(model.pattern)
         self._settled_cuts = SettledCuts(make_encoder(model), (), Options())
         self._after = lru_cache(_TAILS)(self._after_tail)
+        self._starting_with = lru_cache(_CONTENTS)(self._tokens_starting_with)
         self._added_bits = self._bits(self._added)
-        # The beginnings of added tokens, and the tokens that complete them, by the last byte of the beginning.
-        self._beginnings: dict[int, list[tuple[bytes, bytes]]] = {}
-        for content in contents:
+        # The beginnings of added tokens with what completes them, and their sizes by their last byte.
+        self._beginnings: dict[bytes, set[bytes]] = {}
+        self._sizes: dict[int, set[int]] = {}
+        for content in self._added.values():
             for size in range(1, len(content)):
-                self._beginnings.setdefault(content[size - 1], []).append((content[:size], content[size:]))
+                self._beginnings.setdefault(content[:size], set()).add(content[size:])
+                self._sizes.setdefault(content[size - 1], set()).add(size)
+
+    @cached_property
+    def _in_order(self) -> list[tuple[bytes, int]]:
+        return sorted((token, token_id) for token_id, token in self._ordinary.items())
+
+    @cached_property
+    def tokens(self) -> list[bytes]:
+        return [token for token, _ in self._in_order]
+
+    @cached_property
+    def sorted_ids(self) -> npt.NDArray[np.int64]:
+        return np.array([token_id for _, token_id in self._in_order], np.int64)
 
     def bytes_of(self, token_id: int) -> bytes:
         """Return the bytes of a token, none of an unknown id."""
@@ -85,31 +116,80 @@ class AllowedTokens:
 
     def after(self, ids: Sequence[int]) -> Bits:
         """Return the tokens that may follow ids, as packed bits."""
+        found = self._after_ids(ids)
+        bits = found.bits
+        for token_id in found.to_be_continued:
+            if bits[token_id >> 3] >> (7 - (token_id & 7)) & 1 and not self._may_continue([*ids, token_id]):
+                bits = bits.copy()
+                bits[token_id >> 3] &= ~np.uint8(1 << (7 - (token_id & 7)))
+        return bits
+
+    def _may_continue(self, ids: Sequence[int]) -> bool:
+        """Say whether some text has ids that begin with these, whose last pre-token is not yet complete."""
+        found = self._after_ids(ids)
+        return (
+            found.is_complete
+            or bool((found.bits & ~self._bits(found.to_be_continued)).any())
+            or bool(self.after(ids).any())
+        )
+
+    def _after_ids(self, ids: Sequence[int]) -> _After:
         tail_ids = self._tail(ids)
         if tail_ids is None:
-            return self._none()
-        return self._without_completions(self._after(tuple(tail_ids)), ids)
+            return _After(self._none(), False, ())
+        found = self._after(tuple(tail_ids))
+        bits = self._without_completions(found.bits, ids)
+        if self._form is not None:
+            bits = bits & (self._form.after(self._last_segment(ids)) | self._added_bits)
+        return found._replace(bits=bits)
 
-    def _after_tail(self, tail_ids: tuple[int, ...]) -> Bits:
+    def _after_tail(self, tail_ids: tuple[int, ...]) -> _After:
         tail = [*map(self._ordinary.__getitem__, tail_ids)]
         end, ends = 0, []
         for token, first, second in zip(tail, tail_ids, tail_ids[1:], strict=False):
             end += len(token)
             ends.append((end, self._neighbors.are_stable(first, second)))
-        context = find_context(b"".join(tail), ends)
+        words = () if self._whole_words is None else self._whole_words.find(tail)
+        context = find_context(b"".join(tail), ends, words)
         if context is None:
-            return self._none()
+            return _After(self._none(), False, ())
         found = self._continuations.after(context)
         allowed = found.apart
+        to_be_continued: tuple[int, ...] = ()
         if tail_ids:
             row = self._neighbors.row(tail_ids[-1])
             joined = found.joined.copy()
             joined[: len(row)] &= row
             joined[len(row) :] = 0
             allowed = allowed | joined
+            if self._whole_words is not None:
+                only_joined = joined & ~found.apart
+                to_be_continued = tuple(
+                    token_id
+                    for token_id in map(self._ids_of_tokens.get, self._whole_words.rests(tail))
+                    if token_id is not None and only_joined[token_id >> 3] >> (7 - (token_id & 7)) & 1
+                )
         if found.is_complete:
             allowed = allowed | self._added_bits
-        return allowed
+        return _After(allowed, found.is_complete, to_be_continued)
+
+    @cached_property
+    def _ids_of_tokens(self) -> dict[bytes, int]:
+        return {token: token_id for token_id, token in self._ordinary.items()}
+
+    def _last_segment(self, ids: Sequence[int]) -> bytes:
+        """Return the end of the text of ids from where a segment begins, or text that is normalized by itself."""
+        start, wanted = len(ids), _SEGMENT
+        while True:
+            while start > 0 and len(ids) - start < wanted and ids[start - 1] not in self._separators:
+                start -= 1
+            text = b"".join(map(self.bytes_of, ids[start:]))
+            if start == 0 or ids[start - 1] in self._separators:
+                return text
+            text = text[next((at for at, byte in enumerate(text[:4]) if byte & 0xC0 != 0x80), 4) :]
+            if has_segment(text):
+                return text
+            wanted *= 4
 
     def number_of_settled(self, ids: Sequence[int]) -> int | None:
         """Return how many ids precede a place at which text may be cut whatever follows; None if an id spans it."""
@@ -150,22 +230,26 @@ class AllowedTokens:
 
     def _without_completions(self, allowed: Bits, ids: Sequence[int]) -> Bits:
         """Leave out tokens that would complete the content of an added token which other tokens began."""
-        if not ids or not self._beginnings:
-            return allowed
-        last = self.bytes_of(ids[-1])
-        beginnings = self._beginnings.get(last[-1]) if last else None
-        if beginnings is None:
-            return allowed
-        for beginning, rest in beginnings:
-            if self._ends_with(ids, beginning):
+        for beginning in self._beginnings_at_end(ids):
+            for rest in self._beginnings[beginning]:
                 allowed = allowed & ~self._starting_with(rest)
         return allowed
 
     def beginnings_at_end(self, ids: Sequence[int]) -> list[int]:
         """Return the sizes of the beginnings of added tokens with which ids end."""
+        return [*map(len, self._beginnings_at_end(ids))]
+
+    def _beginnings_at_end(self, ids: Sequence[int]) -> list[bytes]:
         last = self.bytes_of(ids[-1]) if ids else b""
-        beginnings = self._beginnings.get(last[-1], ()) if last else ()
-        return [len(beginning) for beginning, _ in beginnings if self._ends_with(ids, beginning)]
+        sizes = self._sizes.get(last[-1], ()) if last else ()
+        if not sizes:
+            return []
+        text, start, longest = b"", len(ids), max(sizes)
+        while start > 0 and len(text) < longest:
+            start -= 1
+            text = self.bytes_of(ids[start]) + text
+        ends = (text[-size:] for size in sizes if size <= len(text))
+        return [end for end in ends if end in self._beginnings and self._ends_with(ids, end)]
 
     def _ends_with(self, ids: Sequence[int], beginning: bytes) -> bool:
         """Say whether ids end with the beginning of an added token that does not begin inside another one.
@@ -188,7 +272,7 @@ class AllowedTokens:
         after = last[:-1] + bytes([last[-1] + 1]) if last else None
         return start, len(self.tokens) if after is None else bisect_left(self.tokens, after, start)
 
-    def _starting_with(self, data: bytes) -> Bits:
+    def _tokens_starting_with(self, data: bytes) -> Bits:
         start, stop = self.span(data)
         added = (token_id for token_id, content in self._added.items() if content.startswith(data))
         return self._bits([*self.sorted_ids[start:stop].tolist(), *added])
@@ -202,12 +286,44 @@ class AllowedTokens:
         return np.zeros((self.size + 7) // 8, np.uint8)
 
 
+class _After(NamedTuple):
+    """What may follow ids.
+
+    Attributes:
+        bits: the tokens.
+        is_complete: whether the text may end.
+        to_be_continued: of the tokens those after which the last pre-token has to go on, because with them it is a
+            whole word, which has one token.
+    """
+
+    bits: Bits
+    is_complete: bool
+    to_be_continued: tuple[int, ...]
+
+
+def _ids_with_contents(vocab: Mapping[int, bytes], contents: Iterable[bytes]) -> list[int]:
+    """Return the ids of tokens that have the content of an added token inside."""
+    text = b"\xff".join(vocab.values())  # which is in no content
+    begins = [begin for begin, _ in TokenFinder(contents).find_begins(text, 0, len(text))]
+    if not begins:
+        return []
+    ends = np.cumsum(np.fromiter((len(token) + 1 for token in vocab.values()), np.int64, len(vocab)))
+    ids = [*vocab]
+    return [ids[number] for number in np.unique(np.searchsorted(ends, begins, "right")).tolist()]
+
+
 def _check(model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
     if model.pattern is not None and model.pattern not in WITH_SCANNER:
         known = ", ".join(sorted(WITH_SCANNER))
         raise ValueError(f"{_REFUSED}its pattern is {short_repr(model.pattern)}, expected one of {known}, or None")
-    if model.normalizer is not None:
-        raise ValueError(f"{_REFUSED}it has the normalizer {short_repr(model.normalizer)}, expected none")
+    if model.normalizer not in (None, "NFC"):
+        raise ValueError(f"{_REFUSED}it has the normalizer {short_repr(model.normalizer)}, expected 'NFC' or none")
+    for token in added_tokens if model.normalizer is not None else ():
+        if token.normalized and not is_separate(token.content):
+            raise ValueError(
+                f"{_REFUSED}the added token {token.content!r} is found in normalized text, where it changes or joins "
+                "what precedes it; expected normalized=False"
+            )
     if model.drop_missing_bytes:
         raise ValueError(f"{_REFUSED}its vocabulary lacks bytes")
     for token in added_tokens:

@@ -173,9 +173,9 @@ class CanonicalIds:
     def heal(self, prompt_ids: Sequence[int]) -> Healing:
         """Return how many ids to remove at the end of a prompt, and the bytes that what is generated must begin with.
 
-        The ids that remain begin the canonical ids of every text that continues the prompt, and as few as possible are
-        removed. It takes time in proportion to the text after the last place at which text may be cut; without a
-        pattern, to all text.
+        The ids that remain begin the canonical ids of every text that continues the prompt, with NFC of every such text
+        in the form, and as few as possible are removed. It takes time in proportion to the text after the last place at
+        which text may be cut; without a pattern, to all text.
 
         Raises:
             ValueError: the ids are not viable; give what `recanonicalize` returns. Or the tokenizer is one that
@@ -218,8 +218,8 @@ class CanonicalIds:
             A mask of bool, as long as the highest id plus one; all False if ids are not viable.
 
         Raises:
-            ValueError: the tokenizer has a normalizer, a pattern without a name, added tokens that look at the text
-                next to them, or merges in an unusual order. The message says which.
+            ValueError: the tokenizer has a normalizer other than NFC, a pattern without a name, added tokens that look
+                at the text next to them, or merges in an unusual order. The message says which.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=260)

@@ -7,8 +7,7 @@ kind, with all kinds of text that may follow; the result holds for all others an
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,17 +15,23 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
+from hf_bpe._utils.cached_property import cached_property
+from hf_bpe.canonical._character_classes import (
+    SUFFIXES,
+    class_array,
+    class_list,
+    class_members,
+    completions,
+    counted_classes,
+)
 from hf_bpe.canonical._neighbors import Bits
+from hf_bpe.canonical._token_texts import TokenTexts, decode_beginning
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
-_CLASSES = [r"[\r\n]", " ", r"\s", r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"[\p{P}\p{S}]"]
-_CLASSES += [r"\p{Z}", r"\p{Han}", "[\u4e00-\u9fa5\u3040-\u30ff]", "[A-Za-z]", "[!-/:-@\\[-`{-~]", "/", "'"]
-_COUNTED = r"[\s\p{N}'\p{C}]"  # runs that may be cut inside
 _CAP = 3
-_SUFFIXES = frozenset("sdmtlvreSDMTLVRE\u017f")  # the letters of contractions
 _SPECIFIC = 1 << 20
 _CONTEXTS = 1 << 10  # results that are kept
 _FOLLOWING = {
@@ -48,10 +53,12 @@ class Context(NamedTuple):
         sample: a text of the same kind, as bytes.
         ends: the places in the sample at which it may be cut: each with whether a token ends there, and whether that
             token and the next one may stand in one pre-token.
+        words: begins and ends of stretches of the sample that are no pre-token, because they would be one token.
     """
 
     sample: bytes
     ends: tuple[tuple[int, bool, bool], ...]
+    words: tuple[tuple[int, int], ...]
 
 
 class Allowed(NamedTuple):
@@ -72,21 +79,28 @@ class Continuations:
     """What a pattern allows after a text.
 
     Args:
-        model: a model with a named pattern, or without one.
-        ids: the tokens that may follow, by their ids.
+        pattern: a named pattern, or None.
+        tokens: the tokens that may follow.
         size: the number of bits of results.
     """
 
-    def __init__(self, model: BPEModel, ids: Iterable[int], size: int) -> None:
-        self._splitter = make_encoder(BPEModel({i: bytes([i]) for i in range(256)}, [], pattern=model.pattern))
-        tokens = {token_id: model.vocab[token_id] for token_id in ids}
-        self._ordinary, self._in_contractions = (_Groups.of(tokens, size, is_late) for is_late in (False, True))
+    def __init__(self, pattern: str | None, tokens: TokenTexts, size: int) -> None:
+        self._splitter = make_encoder(BPEModel({i: bytes([i]) for i in range(256)}, [], pattern=pattern))
+        self._tokens, self._size = tokens, size
         self.after = lru_cache(_CONTEXTS)(self._after)
+
+    @cached_property
+    def _ordinary(self) -> _Groups:
+        return _Groups.of(self._tokens, self._size, is_late=False)
+
+    @cached_property
+    def _in_contractions(self) -> _Groups:
+        return _Groups.of(self._tokens, self._size, is_late=True)
 
     def _after(self, context: Context) -> Allowed:
         """Return the tokens that may follow a text of a kind."""
         groups = self._in_contractions if b"'" in context.sample[-4:] else self._ordinary
-        decoded = _decoded(context.sample)
+        decoded = decode_beginning(context.sample)
         assert decoded is not None
         following = groups.complete(context.sample, decoded[1]) if decoded[1] else groups.following
         allowed = np.zeros((2, len(groups.samples) + 1), bool)
@@ -122,6 +136,11 @@ class Continuations:
                 is_possible &= ~cut
             elif not is_stable:
                 is_possible &= cut
+        for start, stop in context.words:
+            is_one = parts[starts + start] == parts[starts + stop - 1]
+            if start > 0:
+                is_one &= is_cut(start)
+            is_possible &= ~(is_one & ((sizes == 0) | is_cut(stop) if stop == before else is_cut(stop)))
         if before > 0:
             is_possible &= parts[starts + before - 1] - parts[starts] == number  # no other cut
             joined = (sizes > 0) & ~is_cut(before)
@@ -158,25 +177,19 @@ class _Groups(NamedTuple):
     following: _Following
 
     @classmethod
-    def of(cls, tokens: Mapping[int, bytes], size: int, is_late: bool) -> _Groups:
+    def of(cls, tokens: TokenTexts, size: int, *, is_late: bool) -> _Groups:
         """Return the groups; `is_late` says whether a contraction may have begun before a token."""
         numbers: dict[object, int] = {}
-        of_shape: dict[tuple[str, str], int] = {}  # most tokens share one with others
         of_token = np.full(size, -1, np.int64)
         samples: list[bytes] = []
-        for token_id, token in tokens.items():
-            shape = _shape(token, is_late)
-            number = -1 if shape is None else of_shape.get(shape, -1)
-            if number < 0:
-                key = _group(token, is_late)
-                if key is None:
-                    continue
-                number = numbers.setdefault(key, len(numbers))
-                if number == len(samples):
-                    samples.append(token)
-                if shape is not None:
-                    of_shape[shape] = number
-            of_token[token_id] = number
+        keys = _keys(tokens, is_late)
+        found = []
+        for token, key in zip(tokens.tokens, keys, strict=True):
+            number = -1 if key is None else numbers.setdefault(key, len(numbers))
+            if number == len(samples):
+                samples.append(token)
+            found.append(number)
+        of_token[tokens.ids] = found
         starts = [(number, b"", token) for number, token in enumerate(samples) if not _continues(token)]
         return cls(of_token, samples, _following_all([*starts, (len(samples), b"", b"")], is_late))
 
@@ -189,7 +202,7 @@ class _Groups(NamedTuple):
 def _following_all(tokens: Iterable[tuple[int, bytes, bytes]], is_late: bool) -> _Following:
     texts, sizes, owners = [], [], []
     for number, rest, token in tokens:
-        decoded = _decoded(rest + token)
+        decoded = decode_beginning(rest + token)
         if decoded is None:
             continue
         for more in _following(*decoded, is_late) if token else [b""]:
@@ -203,20 +216,24 @@ def _continues(token: bytes) -> bool:
     return token[0] & 0xC0 == 0x80
 
 
-def find_context(text: bytes, ends: Sequence[tuple[int, bool]]) -> Context | None:
+def find_context(
+    text: bytes, ends: Sequence[tuple[int, bool]], words: Sequence[tuple[int, int]] = ()
+) -> Context | None:
     """Return the kind of a text; None if no continuation makes its tokens canonical.
 
     Args:
         text: bytes, of which the last may be an incomplete character.
         ends: the places within the text at which tokens end, in order, and whether that token and the next may stand in
             one pre-token.
+        words: begins and ends of stretches that are no pre-token, because they would be one token.
     """
-    decoded = _decoded(text)
+    decoded = decode_beginning(text)
     if decoded is None:
         return None
     whole, rest = decoded
     is_stable = dict(ends)
     sample, places = bytearray(), []
+    in_sample = {0: 0}  # place in the text → place in the sample, where it may be cut
     at = 0
     for begin, end, is_counted in _class_runs(whole, is_late=False):
         kept = end if is_counted else min(end, begin + _CAP)
@@ -226,6 +243,7 @@ def find_context(text: bytes, ends: Sequence[tuple[int, bool]]) -> Context | Non
             if index < kept:
                 if sample and (index == begin or is_counted):
                     places.append((len(sample), at in is_stable, is_stable.get(at, False)))
+                    in_sample[at] = len(sample)
                 elif not is_stable.get(at, True):
                     return None
                 sample += typical
@@ -240,7 +258,10 @@ def find_context(text: bytes, ends: Sequence[tuple[int, bool]]) -> Context | Non
         if any(not is_stable.get(at + inside, True) for inside in range(1, len(rest))):
             return None
         sample += rest
-    return Context(bytes(sample), tuple(places))
+    in_sample[len(text)] = len(sample)
+    known = ((in_sample.get(start), in_sample.get(stop)) for start, stop in words)
+    pairs = tuple((start, stop) for start, stop in known if start is not None and stop is not None)
+    return Context(bytes(sample), tuple(places), pairs)
 
 
 def _group(token: bytes, is_late: bool) -> object:
@@ -248,11 +269,11 @@ def _group(token: bytes, is_late: bool) -> object:
     inside = 0
     while inside < len(token) and token[inside] & 0xC0 == 0x80:
         inside += 1
-    decoded = _decoded(token[inside:])
+    decoded = decode_beginning(token[inside:])
     if decoded is None or inside > 3:
         return None
     whole, rest = decoded
-    table = _table()
+    table = class_list()
     runs = tuple(
         (
             _SPECIFIC + ord(whole[begin]) if _is_specific(whole, begin, is_late) else table[ord(whole[begin])],
@@ -265,22 +286,46 @@ def _group(token: bytes, is_late: bool) -> object:
     return token[:inside], runs, rest
 
 
-def _shape(token: bytes, is_late: bool) -> tuple[str, str] | None:
-    """Return what decides the group of a token and is found sooner; None if only `_group` knows it."""
-    try:
-        text = token.decode()
-    except UnicodeDecodeError:
-        return None
-    if "'" in text:
-        return None
-    first = text[:1] if is_late and text[:1] in _SUFFIXES else ""
-    second = text[1:2] if first and text[1:2] in _SUFFIXES else ""
-    return text.translate(_table()), first + second
+def _keys(tokens: TokenTexts, is_late: bool) -> list[object]:
+    """Return what tokens of a group have in common, see `_group`; for most tokens it is found for all at once."""
+    classes = class_array()[tokens.codes]
+    is_counted = np.zeros(256, bool)
+    is_counted[[*counted_classes()]] = True
+    # A character is left out if it follows as many of its class as are told apart.
+    is_kept = np.ones(len(classes), bool)
+    is_first = np.zeros(len(classes), bool)
+    is_first[tokens.begins[tokens.begins < len(classes)]] = True
+    is_run = np.zeros(len(classes), np.int64)
+    changes = np.flatnonzero(is_first | np.r_[True, classes[1:] != classes[:-1]][: len(classes)])
+    is_run[changes] = np.diff(changes, prepend=0)
+    place_in_run = np.arange(len(classes)) - np.cumsum(is_run)
+    is_kept = (place_in_run < _CAP) | is_counted[classes]
+    ends = np.cumsum(is_kept)
+    kept = classes[is_kept].tobytes()
+    stops = np.r_[0, ends][tokens.begins + tokens.sizes].tolist()
+    starts = np.r_[0, ends][tokens.begins].tolist()
+    keys: list[object] = [kept[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    is_apart = tokens.have(ord("'")) | ~tokens.are_text
+    for number in np.flatnonzero(is_apart).tolist():
+        keys[number] = _group(tokens.tokens[number], is_late)
+    if is_late:
+        known: dict[tuple[bytes, bytes], object] = {}
+        is_suffix = np.isin(tokens.codes, [*map(ord, SUFFIXES)])
+        begins_so = np.zeros(len(keys), bool)
+        begins_so[tokens.sizes > 0] = is_suffix[tokens.begins[tokens.sizes > 0]]
+        for number in np.flatnonzero(begins_so & ~is_apart).tolist():
+            begin, size = int(tokens.begins[number]), int(tokens.sizes[number])
+            letters = tokens.codes[begin : begin + (2 if size > 1 and is_suffix[begin + 1] else 1)]
+            shape = classes[begin : begin + size].tobytes(), letters.tobytes()
+            if shape not in known:
+                known[shape] = _group(tokens.tokens[number], is_late)
+            keys[number] = known[shape]
+    return keys
 
 
 def _class_runs(text: str, *, is_late: bool) -> list[tuple[int, int, bool]]:
     """Return begin and end of runs of one class, and whether their lengths count."""
-    table, counted = _table(), _counted()
+    table, counted = class_list(), counted_classes()
     runs = []
     begin = 0
     kind = -1
@@ -300,73 +345,14 @@ def _typical(text: str, index: int) -> bytes:
     """Return a character that stands for all of its class."""
     if _is_specific(text, index, False):
         return text[index].encode()
-    return _members()[_table()[ord(text[index])]]
-
-
-@lru_cache(maxsize=1)
-def _members() -> dict[int, bytes]:
-    """Return a character of each class, which is in no contraction."""
-    members: dict[int, bytes] = {}
-    for code, kind in enumerate(_table()):
-        if kind not in members and not 0xD800 <= code <= 0xDFFF and chr(code) not in _SUFFIXES:
-            members[kind] = chr(code).encode()
-    return members
+    return class_members()[class_list()[ord(text[index])]]
 
 
 def _is_specific(text: str, index: int, is_late: bool) -> bool:
     """Say whether a letter may belong to a contraction; `is_late` says that one may have begun before the text."""
-    if text[index] not in _SUFFIXES:
+    if text[index] not in SUFFIXES:
         return False
-    return "'" in text[max(index - 2, 0) : index] or (is_late and (index == 0 or (index == 1 and text[0] in _SUFFIXES)))
-
-
-def _decoded(data: bytes) -> tuple[str, bytes] | None:
-    """Return complete characters and the beginning of another one; None for what is not UTF-8."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        text = decoder.decode(data)
-    except UnicodeDecodeError:
-        return None
-    return text, decoder.getstate()[0]
-
-
-@lru_cache(maxsize=1)
-def _table() -> list[int]:
-    """Return the class of each character."""
-    everything = hide_newer("".join(map(chr, range(0x110000))))
-    kinds = np.zeros(0x110000, np.int64)
-    for number, expression in enumerate(_CLASSES):
-        for match in regex.finditer(f"(?:{expression})+", everything):
-            kinds[match.start() : match.end()] |= 1 << number
-    _, numbers = np.unique(kinds, return_inverse=True)
-    table: list[int] = numbers.tolist()
-    return table
-
-
-@lru_cache(maxsize=1)
-def _counted() -> frozenset[int]:
-    table = _table()
-    everything = hide_newer("".join(map(chr, range(0x110000))))
-    runs = (match.span() for match in regex.finditer(f"{_COUNTED}+", everything))
-    return frozenset().union(*(table[start:stop] for start, stop in runs))
-
-
-@lru_cache(maxsize=1 << 12)
-def _completions(rest: bytes) -> tuple[bytes, ...]:
-    """Return what makes an incomplete character one of each class."""
-    table = _table()
-    size = 2 if rest[0] < 0xE0 else 3 if rest[0] < 0xF0 else 4
-    low = rest[0] & (0xFF >> (size + 1))
-    for byte in rest[1:]:
-        low = low << 6 | byte & 0x3F
-    missing = size - len(rest)
-    first, last = low << 6 * missing, ((low + 1) << 6 * missing) - 1
-    first, last = max(first, (0x80, 0x800, 0x10000)[size - 2]), min(last, 0x10FFFF)
-    found: dict[int, int] = {}
-    for code in range(first, last + 1):
-        if not 0xD800 <= code <= 0xDFFF:
-            found.setdefault(table[code], code)
-    return tuple(chr(code).encode()[len(rest) :] for code in found.values())
+    return "'" in text[max(index - 2, 0) : index] or (is_late and (index == 0 or (index == 1 and text[0] in SUFFIXES)))
 
 
 def _following(text: str, rest: bytes, is_late: bool) -> list[bytes]:
@@ -375,7 +361,7 @@ def _following(text: str, rest: bytes, is_late: bool) -> list[bytes]:
     if not rest:
         return [more.encode() for more in after[_ending(text, is_late)]]
     completed = []
-    for done in _completions(rest):
+    for done in completions(rest):
         kind = _ending((rest + done).decode(), is_late)
         completed += [done + more.encode() for more in after[kind]]
     return completed

@@ -8,31 +8,44 @@ is absorbed late enough are neighbors in a tour of the tree of left parts, so ea
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._merge_trees import merged, parts_of_tokens
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._merge_trees import last_merges
 
 Bits = npt.NDArray[np.uint8]
 """One bit for each id, packed as by `numpy.packbits`."""
 
+Numbers = npt.NDArray[np.int64]
+
 _NEVER = 2**62
-_AT_ONCE = 1024  # tokens
 _ROWS = 1 << 11
+_MAX_LATE = 1 << 10
 
 
 class StableNeighbors:
     """The tokens that may follow a token in one pre-token.
 
+    Merges that are never made are left out, as of several merges of a token all but the last in its tree (theorem 2).
+    A token is late if one of the others, in its tree, comes before one that makes its parts; the files of Llama 3 have
+    some. Whether these are stable is found by merging.
+
     Args:
-        model: a model in which each merge comes after those that make its parts.
+        model: a model of which few tokens are late.
+
+    Attributes:
+        size: the highest id plus one.
+        is_made: by id, whether it is a byte or a token that merges make of its own bytes. Only these have neighbors.
 
     Raises:
-        ValueError: the model has another order of merges.
+        ValueError: more tokens are late than merging for each row allows.
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"aab"}, [(b"a", b"b"), (b"a", b"ab")])
     >>> StableNeighbors(model).are_stable(98, 97), StableNeighbors(model).are_stable(97, 256)
@@ -40,24 +53,29 @@ class StableNeighbors:
     """
 
     def __init__(self, model: BPEModel) -> None:
-        _check_order(model)
-        ids = {token: token_id for token_id, token in model.vocab.items()}
-        self.size = max(ids.values(), default=-1) + 1
-        self.parts = self._parts = parts_of_tokens(model)
-        ranks = {(ids[first], ids[second]): rank for rank, (first, second) in enumerate(model.merges)}
-        self._ages = {token_id: ranks[pair] for token_id, pair in self._parts.items()}
-        for (first, second), rank in ranks.items():
-            if max(self._ages.get(first, -1), self._ages.get(second, -1)) >= rank:
-                raise _wrong_order(rank)
-        self._places, ends = self._tour()
-        found: dict[int, list[tuple[int, int, int]]] = {}
-        for (first, second), rank in ranks.items():
-            late, stops = ends.get(second, ([], []))
-            # The first children are those of the highest ranks.
-            number = bisect_right(late, -rank)
-            start = int(self._places[second])
-            found.setdefault(first, []).append((rank, start, stops[number - 1] if number else start + 1))
-        self._ranges = {first: np.array(rows, np.int64) for first, rows in found.items()}
+        self._model, self._encoder = model, make_encoder(model)
+        self.size = max(model.vocab, default=-1) + 1
+        merges = _merges_of_trees(model, self.size)
+        self._ages = np.full(self.size, -1, np.int64)
+        self._ages[merges.results] = merges.ranks
+        # A merge cannot be made before its parts exist.
+        turns = np.maximum(merges.ranks, np.maximum(self._ages[merges.firsts], self._ages[merges.seconds]))
+        self._late = _late_tokens(merges, turns, self.size)
+        if len(self._late) > _MAX_LATE:
+            raise _wrong_order(int(merges.ranks[turns > merges.ranks][0]))
+        self._seconds = np.full(self.size, -1, np.int64)
+        self._seconds[merges.results] = merges.seconds
+        self.is_made = self._ages >= 0
+        self.is_made[[token_id for token_id, token in model.vocab.items() if len(token) == 1]] = True
+        self._packed = np.packbits(self.is_made)
+        tour = _tour(merges, self.size)
+        self._places = tour.places
+        # Which tokens have the second part of each merge on their left edge when it is its turn.
+        in_order = np.lexsort((turns, merges.firsts))
+        firsts, seconds, turns = merges.firsts[in_order], merges.seconds[in_order], turns[in_order]
+        self._turns = turns
+        self._begins, self._ends = tour.places[seconds], tour.ends_after(seconds, turns)
+        self._bounds = np.searchsorted(firsts, np.arange(self.size + 1))
         self.row = lru_cache(_ROWS)(self._row)
 
     def are_stable(self, first: int, second: int) -> bool:
@@ -66,69 +84,148 @@ class StableNeighbors:
         return bool(row[second >> 3] >> (7 - (second & 7)) & 1)
 
     def _row(self, first: int) -> Bits:
-        """Return the tokens that may follow one; ids without a token are arbitrary."""
+        """Return the tokens that may follow one."""
+        if not self.is_made[first]:
+            return np.zeros_like(self._packed)
+        if first in self._late:
+            return np.packbits(self._merged_row(first, np.flatnonzero(self.is_made)))
         changes = np.zeros(self.size + 1, np.int32)
         part, absorbed = first, _NEVER
         while True:
-            ranges = self._ranges.get(part)
-            if ranges is not None:
-                ranges = ranges[: np.searchsorted(ranges[:, 0], absorbed)]
-                np.add.at(changes, ranges[:, 1], 1)
-                np.add.at(changes, ranges[:, 2], -1)
-            if part not in self._parts:
+            start, stop = self._bounds[part], self._bounds[part + 1]
+            stop = start + np.searchsorted(self._turns[start:stop], absorbed)
+            np.add.at(changes, self._begins[start:stop], 1)
+            np.add.at(changes, self._ends[start:stop], -1)
+            if self._ages[part] < 0:
                 break
-            part, absorbed = self._parts[part][1], self._ages[part]
+            absorbed, part = self._ages[part], self._seconds[part]
         is_ruled_out = np.cumsum(changes[:-1]) > 0
-        return np.packbits(~is_ruled_out[self._places])
+        row = np.packbits(~is_ruled_out[self._places]) & self._packed
+        if len(self._late):
+            row &= ~self._late_bits
+            row |= np.packbits(self._merged_row(first, self._late))
+        return row
 
-    def _tour(self) -> tuple[npt.NDArray[np.int64], dict[int, tuple[list[int], list[int]]]]:
-        """Return the place of each id in the tour, and by id the negative ranks of its children and their ends."""
-        children: dict[int, list[int]] = {}
-        for token_id in sorted(self._parts, key=self._ages.__getitem__, reverse=True):
-            children.setdefault(self._parts[token_id][0], []).append(token_id)
-        places = np.zeros(self.size, np.int64)
-        ends: dict[int, tuple[list[int], list[int]]] = {}
-        at = 0
-        for root in range(self.size):
-            if root in self._parts:
-                continue
-            open_ = [(root, 0)]
-            while open_:
-                token_id, number = open_.pop()
-                below = children.get(token_id, ())
-                if number == 0:
-                    places[token_id] = at
-                    at += 1
-                else:
-                    child = below[number - 1]
-                    late, stops = ends.setdefault(token_id, ([], []))
-                    late.append(-self._ages[child])
-                    stops.append(at)
-                if number < len(below):
-                    open_ += [(token_id, number + 1), (below[number], 0)]
-        return places, ends
+    @cached_property
+    def _late_bits(self) -> Bits:
+        marks = np.zeros(self.size, bool)
+        marks[self._late] = True
+        return np.packbits(marks)
+
+    def _merged_row(self, first: int, seconds: Numbers) -> npt.NDArray[np.bool_]:
+        """Return which of some tokens are stable after one, by merging the bytes of both."""
+        begin, vocab = self._model.vocab[first], self._model.vocab
+        ids, offsets = self._encoder.merge_words([begin + vocab[second] for second in seconds.tolist()], 0)
+        is_pair = np.diff(offsets) == 2
+        at = offsets[:-1][is_pair]
+        marks = np.zeros(self.size, bool)
+        marks[seconds[is_pair]] = (ids[at] == first) & (ids[at + 1] == seconds[is_pair])
+        return marks
 
 
-def _check_order(model: BPEModel) -> None:
-    """Refuse a merge that comes before all those that make one of its parts, as in the files of Llama 3.
+class _Merges(NamedTuple):
+    """The merges that are made, one for each token that they make, in order."""
 
-    This is known without merge trees, which take seconds. Tokens that the merges do not make never are parts.
+    ranks: Numbers
+    firsts: Numbers
+    seconds: Numbers
+    results: Numbers
+
+
+class _Tour(NamedTuple):
+    """A tour of the trees in which the parent of a token is its left part, and the last made child comes first.
+
+    Attributes:
+        places: the place of each id.
+        sizes: the number of tokens below each id, itself included.
+        keys: for each child, parent and rank as one number, in order.
+        children: the children in the order of `keys`.
+        starts: by id, the number of children of lower ids.
     """
-    first_made: dict[bytes, int] = {}
-    for rank, (first, second) in enumerate(model.merges):
-        first_made.setdefault(first + second, rank)
-    early = [
-        (rank, part) for rank, merge in enumerate(model.merges) for part in merge if first_made.get(part, -1) >= rank
-    ]
-    for start in range(0, len(early), _AT_ONCE):
-        some = early[start : start + _AT_ONCE]
-        for (rank, _), made in zip(some, merged(model, [part for _, part in some]), strict=True):
-            if len(made) == 1:
-                raise _wrong_order(rank)
+
+    places: Numbers
+    sizes: Numbers
+    keys: Numbers
+    children: Numbers
+    starts: Numbers
+
+    def ends_after(self, ids: Numbers, ranks: Numbers) -> Numbers:
+        """Return for each id the end of its range without the children that are made before a rank."""
+        number = np.searchsorted(self.keys, _keys(ids, ranks), "right")  # of children made after it, or by it
+        last = self.children[np.maximum(number - 1, 0)] if len(self.children) else ids
+        is_child = number > self.starts[ids]
+        return np.where(is_child, self.places[last] + self.sizes[last], self.places[ids] + 1)
+
+
+_MAX_RANK = 2**31
+
+
+def _keys(parents: Numbers, ranks: Numbers) -> Numbers:
+    return parents * (_MAX_RANK + 1) + (_MAX_RANK - ranks)
+
+
+def _tour(merges: _Merges, size: int) -> _Tour:
+    keys = _keys(merges.firsts, merges.ranks)
+    in_order = np.argsort(keys)
+    keys, parents, children = keys[in_order], merges.firsts[in_order], merges.results[in_order]
+    # Level by level: a parent is made before its children, so its depth is known when it is their turn.
+    depths = np.zeros(size, np.int64)
+    parent_of = np.full(size, -1, np.int64)
+    parent_of[merges.results] = merges.firsts
+    at = merges.results
+    above = parent_of[at]
+    while len(at):
+        depths[at] += 1
+        above = parent_of[above]
+        at, above = at[above >= 0], above[above >= 0]
+    levels = np.argsort(depths[children], kind="stable")
+    bounds = np.searchsorted(depths[children][levels], np.arange(1, int(depths.max(initial=0)) + 2))
+    sizes = np.ones(size, np.int64)
+    for start, stop in reversed([*pairwise(bounds)]):
+        some = levels[start:stop]
+        np.add.at(sizes, parents[some], sizes[children[some]])
+    places = np.zeros(size, np.int64)
+    roots = np.flatnonzero(parent_of < 0)
+    places[roots] = np.cumsum(sizes[roots]) - sizes[roots]
+    before = np.cumsum(sizes[children]) - sizes[children]  # in the order of keys, so siblings are side by side
+    starts = np.searchsorted(parents, np.arange(size))
+    offsets = before - before[starts[parents]] + 1 if len(children) else before
+    for start, stop in pairwise(bounds):
+        some = levels[start:stop]
+        places[children[some]] = places[parents[some]] + offsets[some]
+    return _Tour(places, sizes, keys, children, starts)
+
+
+def _merges_of_trees(model: BPEModel, size: int) -> _Merges:
+    """Return the last merge in the tree of each token that has one."""
+    if model._merge_ids is not None:
+        ids = np.frombuffer(model._merge_ids, np.uint32).reshape(-1, 3).astype(np.int64)
+    else:
+        of_token = {token: token_id for token_id, token in model.vocab.items()}
+        merges = [(of_token[a], of_token[b], of_token[a + b]) for a, b in model.merges]
+        ids = np.array(merges, np.int64).reshape(-1, 3)
+    is_result = np.zeros(size, bool)
+    is_result[ids[:, 2]] = True
+    made = np.flatnonzero(is_result)
+    last = last_merges(model, [*map(model.vocab.__getitem__, made.tolist())])
+    assert last is not None  # as there is a native core, and no characters
+    ranks = np.sort(last[last >= 0])
+    return _Merges(ranks, *ids[ranks].T)
+
+
+def _late_tokens(merges: _Merges, turns: Numbers, size: int) -> Numbers:
+    """Return the tokens of which some merge in the tree comes before one that makes its parts."""
+    is_late = np.zeros(size, bool)
+    is_late[merges.results] = turns > merges.ranks
+    while True:
+        more = merges.results[is_late[merges.firsts] | is_late[merges.seconds]]
+        if is_late[more].all():
+            return np.flatnonzero(is_late)
+        is_late[more] = True
 
 
 def _wrong_order(rank: int) -> ValueError:
     return ValueError(
         f"merge {rank} of the model comes before a merge that makes one of its parts; expected merges in the order in "
-        "which they were learned"
+        f"which they were learned, but for {_MAX_LATE} tokens"
     )

@@ -175,6 +175,13 @@ class Encoder(Protocol):
             KeyError: an id has no token.
         """
 
+    def last_merges(self, words: list[bytes]) -> Numbers | None:
+        """Return the rank of the last merge for each word of which merges make one token, -1 for others.
+
+        None if the encoder does not tell.
+        """
+        return None
+
     # Functions of these. The native core has its own: with functions in Python, lists, counts, padded arrays and texts
     # take 1.5 to 5 times as long for a short text, and up to 3 times for a large batch.
 

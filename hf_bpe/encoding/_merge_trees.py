@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
+from typing import TYPE_CHECKING
 
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._factory import make_encoder
+
+if TYPE_CHECKING:
+    from hf_bpe.encoding._encoder import Numbers
 
 _NEVER = 2**64  # more than any rank
 _AT_ONCE = 4096  # tokens
@@ -91,17 +95,34 @@ def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
     ranks = {merge: rank for rank, merge in enumerate(model.merges)}
     number = Counter(first + second for first, second in model.merges)
     lost = {*unreachable(model)}
+    several = [token for token, merges in number.items() if merges > 1]
+    last = last_merges(model, several)
+    last_of = {} if last is None else dict(zip(several, last.tolist(), strict=True))
     parts: dict[int, tuple[int, int]] = {}
     for first, second in model.merges:
         token_id = ids[first + second]
         if token_id in lost or token_id in parts:
             continue
-        if number[first + second] > 1:
+        if first + second in last_of:
+            first, second = model.merges[last_of[first + second]]
+        elif number[first + second] > 1:
             pair = last_pair(token_symbols(model, first + second), lambda first, second: ranks.get((first, second)))
             assert pair is not None  # or it would be unreachable
             first, second = pair
         parts[token_id] = ids[first], ids[second]
     return parts
+
+
+def last_merges(model: BPEModel, tokens: Sequence[bytes]) -> Numbers | None:
+    """Return for each token that the merges make from its own bytes the rank of the last merge, -1 for others.
+
+    The result is None without the native core, and for models whose merges begin with characters.
+
+    >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"ba"}, [(b"a", b"b")])
+    >>> last_merges(model, [b"a", b"ab", b"ba"]).tolist()
+    [-1, 0, -1]
+    """
+    return None if model.characters is not None else make_encoder(model).last_merges([*tokens])
 
 
 def token_symbols(model: BPEModel, token: bytes) -> list[bytes]:

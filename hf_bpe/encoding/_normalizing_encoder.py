@@ -340,6 +340,9 @@ class NormalizingEncoder(Encoder):
     def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
         return self._raw.merge_words(words, unknown_id)
 
+    def last_merges(self, words: list[bytes]) -> Numbers | None:
+        return self._raw.last_merges(words)
+
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
         return self._raw.decode(ids, skipped)
 

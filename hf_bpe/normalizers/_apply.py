@@ -173,6 +173,10 @@ class Normalizer:
             at -= 1
         return at
 
+    def begins_segment(self, char: str) -> bool:
+        """Say whether a segment begins with a character wherever it stands."""
+        return self._joined.match(char) is None
+
     @cached_property
     def _normalizer(self) -> Any:
         from tokenizers import normalizers  # takes time to import, and most text does not need it

@@ -235,6 +235,19 @@ class PyEncoder {
     return nb::make_tuple(to_array(ids.release(), {merged.ids.size()}), to_array(merged.offsets));
   }
 
+  Typed<nb::object, "Numbers"> last_merges(const ByteStrings& words) const {
+    const Held held = items_of(words.value, "words");
+    std::vector<std::string_view> views;
+    for (nb::handle word : held) views.push_back(view_of(word, "words"));
+    std::vector<std::int64_t> ranks;
+    {
+      Poll poll{nb::none()};
+      const nb::gil_scoped_release no_gil;  // bytes cannot change
+      ranks = encoder_.last_merges(views, [&] { poll(0); });
+    }
+    return to_array(ranks);
+  }
+
   std::size_t find_last_cut(const nb::bytes& data, const GivenOptions& options) const {
     return encoder_.find_last_cut({bytes_of(data), bytes_of(data) + data.size()}, options_of(options, 1),
                                   kCheckSignals);
@@ -623,6 +636,7 @@ Args:
            "template_ids"_a, "limit"_a.none(), "padding"_a.none())
       .def("count_tokens", &PyEncoder::count_tokens, "texts"_a, "options"_a, "threads"_a)
       .def("merge_words", &PyEncoder::merge_words, "words"_a, "unknown_id"_a)
+      .def("last_merges", &PyEncoder::last_merges, "words"_a)
       .def("find_last_cut", &PyEncoder::find_last_cut, "data"_a, "options"_a)
       .def("decode", &PyEncoder::decode, "ids"_a, "skipped"_a)
       .def("decode_text", &PyEncoder::decode_text, "ids"_a, "skipped"_a, "errors"_a)

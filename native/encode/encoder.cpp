@@ -521,6 +521,21 @@ Encoder::Words Encoder::merge_words(const std::vector<std::string_view>& words, 
   return merged;
 }
 
+std::vector<std::int64_t> Encoder::last_merges(const std::vector<std::string_view>& words,
+                                               const PollFunction& poll) const {
+  Merger merger(core_->vocabulary);
+  PollInLoop polls(poll);
+  std::vector<std::int64_t> ranks;
+  ranks.reserve(words.size());
+  for (const std::string_view word : words) {
+    polls(word.size());
+    const auto* bytes = reinterpret_cast<const Byte*>(word.data());
+    const bool is_made = word.size() > 1 && merger.merge(bytes, word.size(), poll).size() == 1;
+    ranks.push_back(is_made ? std::int64_t{merger.last_rank()} : -1);
+  }
+  return ranks;
+}
+
 std::size_t Encoder::find_last_cut(const Text& text, const EncodingOptions& options, const PollFunction& poll) const {
   return hf_bpe::find_last_cut(text, cut_rules(options, poll));
 }

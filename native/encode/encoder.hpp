@@ -96,6 +96,9 @@ class Encoder {
   Words merge_words(const std::vector<std::string_view>& words, std::uint32_t unknown_id,
                     const PollFunction& poll) const;
 
+  // For each word that the merges make one token, the rank of the last of them; -1 for other words.
+  std::vector<std::int64_t> last_merges(const std::vector<std::string_view>& words, const PollFunction& poll) const;
+
   // Calls `use` with the ids of a short text, on the calling thread and without allocation; throws MissingByte.
   void encode_short(const Text& text, const EncodingOptions& options, const std::function<void(const IdBuffer&)>& use,
                     const PollFunction& poll) const;

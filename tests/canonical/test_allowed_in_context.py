@@ -51,6 +51,21 @@ def test_added_tokens_that_overlap_are_allowed(pattern):
         assert forbidden(tokenizer, text) == [], (chosen, text)
 
 
+@pytest.mark.parametrize("is_normalized", [False, True])
+def test_marks_after_added_tokens_are_allowed_in_the_normal_form(is_normalized):
+    draw = random.Random(1)
+    added = [AddedToken("  ", normalized=is_normalized), AddedToken("<e>", normalized=is_normalized)]
+    merges = [(b"\xcc", b"\x81"), (b"<", b"e"), (b" ", b"e")]
+    tokenizer = tokenizer_of("qwen2", merges, added, normalizer="NFC")
+    for _ in range(40):
+        text = "".join(draw.choices([" ", "  ", "<e>", "e", "\u0301", "\u0327", ">"], k=8))
+        assert forbidden(tokenizer, text) == [], text
+    tokenizer = tokenizer_of("qwen2", [], [AddedToken("<e", normalized=is_normalized)], normalizer="NFC")
+    mask = tokenizer.canonical_ids().allowed_next([1000, 0xCC])
+    # The mark composes with the token if that is found in normalized text.
+    assert mask[0x81] == (not is_normalized)
+
+
 @pytest.mark.parametrize(("normalized", "other"), [("ab", "b<"), ("a<<b", "<<")])
 def test_added_tokens_of_both_kinds_that_overlap_are_refused(normalized, other):
     added = [AddedToken(normalized, normalized=True), AddedToken(other, normalized=False)]
@@ -77,7 +92,10 @@ def test_packed_masks_are_copies():
     assert (canonical.allowed_next([97]) == expected).all()
 
 
-def test_tokens_that_only_ignore_merges_makes_are_refused_next_to_special_tokens():
+def test_words_that_only_ignore_merges_makes_are_allowed_next_to_special_tokens():
     model = BPEModel({**BYTES, 256: b"ab", 257: b"<s>"}, [], ("<s>",), "gpt2", ignore_merges=True)
-    with pytest.raises(ValueError, match="ignore_merges makes tokens that its merges do not make"):
-        BPETokenizer(model=model).canonical_ids().allowed_next([])
+    tokenizer = BPETokenizer(model=model, bos_token=None, eos_token=None, unk_token=None)
+    assert forbidden(tokenizer, "ab<s>abab<s> ab ab") == []
+    mask = tokenizer.canonical_ids().allowed_next([257])
+    assert mask[[97, 256]].tolist() == [True, True]
+    assert tokenizer.canonical_ids().allowed_next([97])[[97, 98, 256, 257]].tolist() == [True, True, False, True]

@@ -14,7 +14,7 @@ from tokenizers import AddedToken
 from hf_bpe import BPEModel, BPETokenizer
 from support import strategies
 from support.cases import case
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile
 
 MERGES = [
     ("l", "o"),
@@ -127,14 +127,13 @@ def test_ids_that_healing_keeps_stay_whatever_follows(tokenizer, prompt, more):
 
 
 REFUSED = {
-    "qwen3": "it has the normalizer 'NFC'",
-    "llama3_1": "ignore_merges makes tokens that its merges do not make",
-    "gptoss": "merge 1 of the model comes before a merge that makes one of its parts",
-    "mistral_nemo": "merge 4 of the model comes before a merge that makes one of its parts",
+    "claude": "it has the normalizer .*NFKC.*, expected 'NFC' or none",
+    "florence": "the added token '<mask>' strips white space",
 }
 
 
-@pytest.mark.parametrize("name", [*[*REFUSED][:3], pytest.param("mistral_nemo", marks=thorough)])
+@pytest.mark.filterwarnings("ignore:padding and truncation are ignored")
+@pytest.mark.parametrize("name", REFUSED)
 def test_real_models_without_known_masks_refuse_by_name(name, test_data):
     tokenizer = BPETokenizer.from_pretrained(test_data / "tokenizers" / name)
     ids = tokenizer.encode("The quick brown fox jumps over the laz", add_special_tokens=False)
@@ -150,10 +149,10 @@ def test_real_models_without_known_masks_refuse_by_name(name, test_data):
     assert tokenizer.canonical_ids().canonical_prefix([*ids, *ids]) == [*ids, *ids]
 
 
-def test_order_of_merges_is_refused_before_trees_are_built(monkeypatch):
+def test_order_of_merges_is_refused_by_the_first_that_comes_too_early(monkeypatch):
+    monkeypatch.setattr("hf_bpe.canonical._neighbors._MAX_LATE", 0)
     vocab = {**{i: bytes([i]) for i in range(256)}, 256: b"ab", 257: b"abc"}
     model = BPEModel(vocab, [(b"ab", b"c"), (b"a", b"b")])
-    monkeypatch.setattr("hf_bpe.canonical._neighbors.parts_of_tokens", None)  # takes seconds for large models
     with pytest.raises(ValueError, match="merge 0 of the model comes before a merge that makes one of its parts"):
         BPETokenizer(model=model).canonical_ids().heal([97])
 

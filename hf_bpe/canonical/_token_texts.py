@@ -1,0 +1,81 @@
+"""The characters of all tokens of a vocabulary in one array."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Collection, Mapping
+from itertools import compress
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+
+_SEPARATOR = b"\xff"  # ends an incomplete character
+
+
+class TokenTexts(NamedTuple):
+    r"""Tokens as characters.
+
+    Attributes:
+        tokens, ids: the tokens and their ids, in any order.
+        codes: the code points of all tokens, and maybe of others, uint32; a byte that is no text is a surrogate.
+        begins, sizes: where each token begins in `codes`, and the number of its code points.
+        are_text: whether each token is UTF-8.
+
+    >>> texts = TokenTexts.of({7: b"ab", 8: "\xe9".encode()[:1]})
+    >>> texts.codes.tolist() == [ord("a"), ord("b"), 0xDCC3], texts.are_text.tolist()
+    (True, [True, False])
+    """
+
+    tokens: list[bytes]
+    ids: Numbers
+    codes: npt.NDArray[np.uint32]
+    begins: Numbers
+    sizes: Numbers
+    are_text: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, vocab: Mapping[int, bytes]) -> TokenTexts:
+        """Return the characters of a vocabulary, by ids."""
+        tokens = [*vocab.values()]
+        text = _SEPARATOR.join([*tokens, b""]).decode("utf-8", "surrogateescape")
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        is_byte = (codes >= 0xDC80) & (codes <= 0xDCFF)
+        bytes_of = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
+        bytes_of[is_byte] = 1
+        ends_in_bytes = np.cumsum(np.fromiter(map(len, tokens), np.int64, len(tokens)) + 1)
+        separators = np.searchsorted(np.cumsum(bytes_of), ends_in_bytes)
+        is_kept = np.ones(len(codes), bool)
+        is_kept[separators] = False
+        kept, is_byte = codes[is_kept], is_byte[is_kept]
+        ends = separators - np.arange(len(tokens))
+        begins = np.concatenate([np.zeros(1, np.int64), ends])[: len(tokens)]
+        number_of_bytes = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_byte)])
+        are_text = number_of_bytes[ends] == number_of_bytes[begins]
+        return cls(tokens, np.fromiter(vocab, np.int64, len(tokens)), kept, begins, ends - begins, are_text)
+
+    def without(self, ids: Collection[int]) -> TokenTexts:
+        """Return the tokens without some of them."""
+        is_kept = ~np.isin(self.ids, [*ids])
+        tokens = [*compress(self.tokens, is_kept.tolist())]
+        return TokenTexts(
+            tokens, self.ids[is_kept], self.codes, self.begins[is_kept], self.sizes[is_kept], self.are_text[is_kept]
+        )
+
+    def have(self, code: int) -> npt.NDArray[np.bool_]:
+        """Return whether each token has a character."""
+        number = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.codes == code)])
+        found: npt.NDArray[np.bool_] = number[self.begins + self.sizes] > number[self.begins]
+        return found
+
+
+def decode_beginning(data: bytes) -> tuple[str, bytes] | None:
+    """Return complete characters and the beginning of another one; None for what is not UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        text = decoder.decode(data)
+    except UnicodeDecodeError:
+        return None
+    return text, decoder.getstate()[0]
