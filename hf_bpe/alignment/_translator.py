@@ -23,8 +23,10 @@ class Translator:
     """Ids of one tokenizer, which arrive a few at a time, as the ids that another one gives for the same text.
 
     After any ids, `translator.ids` are those of `b.encode(a.decode(ids), add_special_tokens=False)` for ordinary ids,
-    but for the bytes of a last character that is not complete, which wait. A step takes the time of encoding its text
-    and the end of the text before it, as in a `Session`.
+    but for the bytes of a last character that is not complete, which wait. Characters of byte tokens are translated
+    when they are complete, as a `decode_stream` returns them: where other byte tokens directly after them are not
+    UTF-8, `decode` writes U+FFFD for them, too. A step takes the time of encoding its text and the end of the text
+    before it, as in a `Session`.
 
     Special tokens are translated as such, and never through text: what ordinary tokens of `a` spell does not become a
     special token of `b`. One of `a` is that of `b` with the same content, or else that of the same name (`bos_token`,
