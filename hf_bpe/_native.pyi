@@ -191,6 +191,9 @@ class PrefixCache:
     def clear(self) -> None:
         """Drop all texts, and the statistics."""
 
+class MayNotBeNfc(ValueError):
+    pass
+
 class Encoder:
     """The native `hf_bpe.encoding._encoder.Encoder`, where every method is described.
 
@@ -265,6 +268,9 @@ class Encoder:
     def with_model(self, model: BPEModel) -> Encoder: ...
     def with_prefix_cache(self, cache: PrefixCache) -> Encoder:
         """Return an encoder that looks up beginnings of texts in a cache, and keeps them there."""
+
+    def refusing_changes(self) -> Encoder:
+        """Return one with the same cache that raises MayNotBeNfc for text that normalization to NFC may change."""
 
     def known_characters(self, text: AnyText, options: Options) -> int:
         """Return how many characters of a text are surely those of one that was encoded before; 0 without a cache."""

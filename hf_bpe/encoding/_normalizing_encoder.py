@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hf_bpe._native_core import native_core
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
@@ -81,6 +82,7 @@ class NormalizingEncoder(Encoder):
         metaspace = metaspace_of(raw.model.pattern)
         self._tells_starts = metaspace is not None and metaspace.prepend_scheme == "first"
         self._looks_up = False
+        self._refusing: Any = None  # what encodes like `_whole`, and refuses text that NFC may change
         self._longest_raw = max((len(token.content) for token in self._raw_tokens), default=0)
         self._longest_normalized = max((len(content.encode()) for content in normalized), default=0)
 
@@ -103,11 +105,29 @@ class NormalizingEncoder(Encoder):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other._whole, other._looks_up = self._whole.with_prefix_cache(store), True
+        other._stretches = self._stretches.with_prefix_cache(store)
+        if self._normalizer.is_nfc and self._is_clear:
+            other._refusing = getattr(other._whole, "refusing_changes", lambda: None)()
         return other
+
+    def _encode_at_once(self, method: str, *arguments: Any) -> Any:
+        """Call a method of an encoder that looks texts up once, and examines natively what is new; None for no result.
+
+        There is none if normalization may change a text.
+        """
+        if self._refusing is None:
+            return None
+        try:
+            return getattr(self._refusing, method)(*arguments)
+        except native_core().MayNotBeNfc:  # type: ignore[union-attr]
+            return None
 
     # Text to ids.
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
+        ids: list[int] | None = self._encode_at_once("encode", text, options)
+        if ids is not None:
+            return ids
         parts = self._parts(text, options)
         if parts is None:
             return self._whole.encode(text, options)
@@ -121,12 +141,18 @@ class NormalizingEncoder(Encoder):
         return [token_id for row in rows for token_id in row]
 
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
+        lists: list[list[int]] | None = self._encode_at_once("encode_batch", texts, options, threads)
+        if lists is not None:
+            return lists
         rows = self._rows(texts, options, threads)
         if rows is None:
             return self._whole.encode_batch(texts, options, threads)
         return [row.tolist() for row in rows]
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
+        encoded: tuple[Ids, Numbers] | None = self._encode_at_once("encode_to_numpy", texts, options, threads)
+        if encoded is not None:
+            return encoded
         rows = self._rows(texts, options, threads)
         if rows is None:
             return self._whole.encode_to_numpy(texts, options, threads)
@@ -318,12 +344,21 @@ class NormalizingEncoder(Encoder):
     def encode_to_rows(
         self, texts: list[AnyText], options: Options, *arguments: Any
     ) -> tuple[list[list[int]], list[list[int]]]:
+        rows: tuple[list[list[int]], list[list[int]]] | None
+        rows = self._encode_at_once("encode_to_rows", texts, options, *arguments)
+        if rows is not None:
+            return rows
         encode = self._whole.encode_to_rows if self._are_whole(texts, options) else super().encode_to_rows
         return encode(texts, options, *arguments)
 
     def encode_to_row_arrays(
         self, texts: list[AnyText], options: Options, *arguments: Any
     ) -> tuple[Numbers, Numbers] | None:
+        arrays: tuple[Numbers, Numbers] | None = self._encode_at_once(
+            "encode_to_row_arrays", texts, options, *arguments
+        )
+        if arrays is not None:
+            return arrays
         encode = self._whole.encode_to_row_arrays if self._are_whole(texts, options) else super().encode_to_row_arrays
         return encode(texts, options, *arguments)
 

@@ -72,6 +72,7 @@ class Normalizer:
 
     Attributes:
         is_local: whether a segment of text is normalized in the same way wherever it stands.
+        is_nfc: whether it is NFC and nothing else.
 
     >>> get_normalizer('{"type":"Lowercase"}').apply("LOW \udcff")
     'low \udcff'
@@ -84,6 +85,7 @@ class Normalizer:
         # Characters that become a space, each of which is a segment.
         self._replaced = [part["pattern"]["String"] for part in self._parts if _makes_space(part)]
         self.is_local = len(self._replaced) + sum(kind in _LOCAL for kind in kinds) == len(kinds)
+        self.is_nfc = kinds == ["NFC"]
         self._only_replaces = len(self._replaced) == len(kinds)
         self._forms: list[Form] = [kind for kind in kinds if kind in _FORMS]
         self._is_forms = len(self._forms) == len(kinds) > 0

@@ -92,6 +92,12 @@ class PyEncoder {
     return other;
   }
 
+  PyEncoder refusing_changes() const {
+    PyEncoder other(*this);
+    other.encoder_ = encoder_.refusing_changes();
+    return other;
+  }
+
   // For a model with the same ids for every text.
   PyEncoder with_model(const GivenModel& model) const {
     PyEncoder other(*this);
@@ -112,6 +118,7 @@ class PyEncoder {
     const std::ptrdiff_t size = only.end - only.begin;
     if (size > kShort || encoder_.uses_prefix_cache(options, static_cast<std::size_t>(size)))
       return nb::borrow<nb::list>(lists(held, options)[0]);
+    encoder_.check_nfc(only);
     nb::list list;
     const auto use = [&](const IdBuffer& ids) { ListWriter(list, ids.size()).add(*ints_, ids.begin(), ids.size()); };
     encoder_.encode_short(only, options, use, kCheckSignals);
@@ -552,6 +559,7 @@ void translate(const std::exception_ptr& error, void*) {
 
 void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
+  nb::exception<MayNotBeNfc>(module, "MayNotBeNfc", PyExc_ValueError);
 
   nb::class_<PyEncoder>(module, "Encoder", nb::is_weak_referenceable(),
                         R"(The native `hf_bpe.encoding._encoder.Encoder`, where every method is described.
@@ -613,6 +621,8 @@ Args:
       .def("with_model", &PyEncoder::with_model, "model"_a)
       .def("with_prefix_cache", &PyEncoder::with_prefix_cache, "cache"_a,
            "Return an encoder that looks up beginnings of texts in a cache, and keeps them there.")
+      .def("refusing_changes", &PyEncoder::refusing_changes,
+           "Return one with the same cache that raises MayNotBeNfc for text that normalization to NFC may change.")
       .def("known_characters", &PyEncoder::known_characters, "text"_a, "options"_a,
            "Return how many characters of a text are surely those of one that was encoded before; 0 without a cache.")
       .def("__reduce__", &PyEncoder::reduce)

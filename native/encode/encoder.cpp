@@ -42,13 +42,6 @@ Encoder::~Encoder() = default;
 
 Encoder Encoder::with_added_tokens(const std::vector<AddedToken>& tokens) const { return Encoder(core_, tokens); }
 
-Encoder Encoder::with_prefix_cache(std::shared_ptr<PrefixCache> cache) const {
-  Encoder other(*this);
-  other.space_ = cache->new_space();
-  other.prefix_cache_ = std::move(cache);
-  return other;
-}
-
 CutRules Encoder::cut_rules(const EncodingOptions& options, const PollFunction& poll) const {
   return {core_->pattern, *added_tokens_, options.split_special_tokens, options.add_prefix_space, poll};
 }
@@ -192,19 +185,6 @@ void Encoder::write_unknown(std::size_t before, IdBuffer& ids, const CharacterRu
   ids.set_end(out);
 }
 
-// The results of each thread, by chunk.
-struct Encoder::Results {
-  struct Piece {
-    std::size_t thread, begin, end;  // in the ids of the thread
-    std::optional<Byte> missing;
-    Places places;
-  };
-  std::vector<Chunk> chunks;
-  std::vector<Piece> pieces;          // by chunk
-  std::vector<IdBuffer> ids;          // by thread
-  std::vector<std::int64_t> offsets;  // by text; at first the size of each text, stored after its beginning
-};
-
 Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOptions& options, bool keeps_ids,
                               const std::function<void(std::size_t)>& poll, const std::vector<bool>* are_rests) const {
   const bool keeps_places = are_rests != nullptr;
@@ -285,6 +265,7 @@ Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingO
     return uses_prefix_cache(options, static_cast<std::size_t>(text.end - text.begin));
   };
   if (std::any_of(texts.begin(), texts.end(), is_looked_up)) return encode_with_prefix_cache(texts, options, poll);
+  for (const Text& text : texts) check_nfc(text);
   Results results = run(texts, options, true, poll);
   Encoded encoded;
   encoded.offsets = std::move(results.offsets);
@@ -308,136 +289,6 @@ Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingO
   };
   for_each_chunk(results.chunks, results.ids.size(), copy, poll);
   encoded.ids.set_end(out + total);
-  return encoded;
-}
-
-bool Encoder::uses_prefix_cache(const EncodingOptions& options, std::size_t bytes) const {
-  if (!prefix_cache_ || space_ == PrefixCache::kNoSpace || bytes < PrefixCache::kMinBytes) return false;
-  // The bytes of characters without a token become one id after ids were counted.
-  const bool counts_ids = !core_->vocabulary.lacks_bytes() || core_->pattern.characters() == nullptr;
-  return counts_ids && !options.dropout && !options.continued;
-}
-
-PrefixCache::Context Encoder::prefix_context(const EncodingOptions& options) const {
-  const bool has_unknown = options.unknown_id.has_value();
-  const std::uint32_t flags = (options.split_special_tokens ? 1u : 0u) | (options.add_prefix_space ? 2u : 0u) |
-                              (options.is_prefixed ? 4u : 0u) | (has_unknown ? 8u : 0u);
-  return {space_, flags, options.unknown_id.value_or(0)};
-}
-
-namespace {
-
-// A text in UTF-8, with the memory that it may need.
-struct Utf8Text {
-  std::unique_ptr<Byte[]> memory;
-  Text text;
-
-  Utf8Text(const Text& given, Simd simd) : text(given) {
-    if (given.width == 0) return;
-    const auto units = static_cast<std::size_t>(given.end - given.begin) / given.width;
-    memory.reset(new Byte[units * utf8_bytes(given.width) + kTranscodingSlack]);
-    text = {memory.get(), transcode_for(simd)(given.begin, given.end, given.width, memory.get())};
-  }
-};
-
-}  // namespace
-
-std::size_t Encoder::known_characters(const Text& text, const EncodingOptions& options) const {
-  const auto bytes = static_cast<std::size_t>(text.end - text.begin);
-  if (!uses_prefix_cache(options, bytes)) return 0;
-  const Utf8Text utf8(text, core_->simd);
-  const Byte* const begin = utf8.text.begin;
-  const std::size_t common = prefix_cache_->find(begin, utf8.text.end, prefix_context(options)).common;
-  const auto characters =
-      static_cast<std::size_t>(std::count_if(begin, begin + common, [](Byte byte) { return !is_continuation(byte); }));
-  return characters - (common > 0 ? 1 : 0);  // the last one may continue otherwise
-}
-
-Encoder::Encoded Encoder::encode_with_prefix_cache(const std::vector<Text>& texts, const EncodingOptions& options,
-                                                   const std::function<void(std::size_t)>& poll) const {
-  struct Known {
-    Utf8Text utf8;
-    PrefixCache::Prefix prefix;
-    std::vector<TextCut> cuts;
-    std::size_t rest_ids = 0;  // of the parts before the next one
-  };
-  PrefixCache& cache = *prefix_cache_;
-  std::vector<Text> rests = texts;
-  std::vector<bool> are_rests(texts.size());
-  std::vector<std::optional<Known>> known(texts.size());
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (!uses_prefix_cache(options, static_cast<std::size_t>(texts[i].end - texts[i].begin))) continue;
-    Known& each = known[i].emplace(Known{Utf8Text(texts[i], core_->simd), {}, {}, 0});
-    const Text& text = each.utf8.text;
-    each.prefix = cache.find(text.begin, text.end, prefix_context(options));
-    rests[i] = text;
-    rests[i].begin += each.prefix.end.text;
-    are_rests[i] = each.prefix.end.text > 0;
-  }
-  Results results = run(rests, options, true, poll, &are_rests);
-
-  Encoded encoded;
-  encoded.offsets = std::move(results.offsets);
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    encoded.offsets[i + 1] += encoded.offsets[i] + static_cast<std::int64_t>(known[i] ? known[i]->prefix.end.ids : 0);
-  }
-  const bool is_all = results.ids.size() == 1 && std::find(are_rests.begin(), are_rests.end(), true) == are_rests.end();
-  if (is_all) {
-    encoded.ids = std::move(results.ids[0]);
-  } else {
-    const auto total = static_cast<std::size_t>(encoded.offsets.back());
-    std::uint32_t* const out = encoded.ids.room(total);
-    std::vector<std::uint32_t*> ends(texts.size());  // of what is copied of each text
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      ends[i] = out + encoded.offsets[i];
-      if (known[i]) {
-        known[i]->prefix.copy_ids(ends[i]);
-        ends[i] += known[i]->prefix.end.ids;
-      }
-    }
-    for (std::size_t number = 0; number < results.chunks.size(); ++number) {
-      const auto& piece = results.pieces[number];
-      const IdBuffer& ids = results.ids[piece.thread];
-      const std::uint32_t* from = ids.begin() + piece.begin;
-      const Chunk& chunk = results.chunks[number];
-      for (std::size_t i = chunk.first_text; i <= chunk.last_text; ++i) {
-        const bool is_last = i == chunk.last_text;
-        const std::uint32_t* const to =
-            is_last ? ids.begin() + piece.end : from + (out + encoded.offsets[i + 1] - ends[i]);
-        ends[i] = std::copy(from, to, ends[i]);
-        from = to;
-      }
-    }
-    encoded.ids.set_end(out + total);
-  }
-
-  PollFunction poll_in_cuts = [&] { poll(0); };
-  const CutRules rules = cut_rules(options, poll_in_cuts);
-  const std::size_t deciding = bytes_that_decide(*added_tokens_);
-  std::optional<CutCheck> is_cut;
-  for (std::size_t number = 0, checked = texts.size(); number < results.chunks.size(); ++number) {
-    const Chunk& chunk = results.chunks[number];
-    const auto& piece = results.pieces[number];
-    for (const Places::Place& place : piece.places.found) {
-      if (!known[place.text]) continue;
-      Known& each = *known[place.text];
-      const Text& text = each.utf8.text;
-      const auto bytes = static_cast<std::size_t>(place.at - text.begin);
-      if (static_cast<std::size_t>(text.end - place.at) < deciding) continue;
-      if (checked != place.text) is_cut.emplace(text, rules, place.at);
-      checked = place.text;
-      if (!(*is_cut)(place.at)) continue;
-      each.cuts.push_back({bytes, each.prefix.end.ids + each.rest_ids + place.ids, bytes + deciding});
-    }
-    if (chunk.first_text == chunk.last_text && known[chunk.first_text]) {
-      known[chunk.first_text]->rest_ids += piece.end - piece.begin;
-    }
-  }
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (!known[i]) continue;
-    const Text& text = known[i]->utf8.text;
-    cache.add(known[i]->prefix, text.begin, text.end, encoded.ids.begin() + encoded.offsets[i], known[i]->cuts);
-  }
   return encoded;
 }
 

@@ -39,6 +39,11 @@ struct MissingByte : std::runtime_error {
   Byte byte;
 };
 
+// Thrown by an encoder that refuses changes.
+struct MayNotBeNfc : std::runtime_error {
+  MayNotBeNfc() : std::runtime_error("normalization to NFC may change the text") {}
+};
+
 // Thread-safe.
 class Encoder {
  public:
@@ -53,6 +58,12 @@ class Encoder {
 
   // An encoder that keeps and looks up the beginnings of texts in a cache, which may serve others, too.
   Encoder with_prefix_cache(std::shared_ptr<PrefixCache> cache) const;
+
+  // An encoder that shares the cache and what it holds, all of it in NFC, and throws MayNotBeNfc for text that may not
+  // be in NFC. Of texts that are looked up only what is not known is examined.
+  Encoder refusing_changes() const;
+  // Throws MayNotBeNfc if this encoder refuses changes; `encode_short` does not.
+  void check_nfc(const Text& text) const;
 
   bool has_prefix_cache() const { return prefix_cache_ != nullptr; }
   // Whether `encode` looks up texts of `bytes` in the cache.
@@ -135,6 +146,7 @@ class Encoder {
   std::shared_ptr<const AddedTokens> added_tokens_;
   std::shared_ptr<PrefixCache> prefix_cache_;    // null for none
   std::uint32_t space_ = PrefixCache::kNoSpace;  // of this encoder in the cache
+  bool refuses_changes_ = false;
 };
 
 }  // namespace hf_bpe

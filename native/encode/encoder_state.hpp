@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "merge/word_ids.hpp"
 #include "scan/splitter.hpp"
 #include "support/id_buffer.hpp"
+#include "text/chunks.hpp"
 #include "text/transcoding.hpp"
 
 namespace hf_bpe {
@@ -213,6 +215,19 @@ class Encoder::Lease {
  private:
   Core& core_;
   std::unique_ptr<Worker> worker_;
+};
+
+// The results of each thread, by chunk.
+struct Encoder::Results {
+  struct Piece {
+    std::size_t thread, begin, end;  // in the ids of the thread
+    std::optional<Byte> missing;
+    Places places;
+  };
+  std::vector<Chunk> chunks;
+  std::vector<Piece> pieces;          // by chunk
+  std::vector<IdBuffer> ids;          // by thread
+  std::vector<std::int64_t> offsets;  // by text; at first the size of each text, stored after its beginning
 };
 
 }  // namespace hf_bpe

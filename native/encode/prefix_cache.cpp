@@ -1,9 +1,11 @@
 #include "encode/prefix_cache.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <mutex>
+#include <random>
 #include <utility>
 
 #include "support/hashing.hpp"
@@ -11,29 +13,18 @@
 namespace hf_bpe {
 namespace {
 
-constexpr std::uint64_t kSeeds[] = {0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3};
-
 std::uint64_t load(const Byte* at) {
   std::uint64_t word;
   std::memcpy(&word, at, sizeof word);
   return word;
 }
 
-std::uint64_t mixed(std::uint64_t key, std::uint64_t value) { return fold(key ^ kSeeds[0], value ^ kSeeds[1]); }
-
-// The key of a text that has a cell more.
-std::uint64_t key_after(std::uint64_t key, const Byte* cell) {
-  std::uint64_t lanes[4] = {kSeeds[0], kSeeds[1], kSeeds[2], kSeeds[3]};  // independent, so that they overlap
-  for (const Byte* at = cell; at != cell + PrefixCache::kCell; at += 64) {
-    for (std::size_t lane = 0; lane < 4; ++lane) {
-      lanes[lane] = fold(load(at + 16 * lane) ^ lanes[lane], load(at + 16 * lane + 8) ^ kSeeds[lane]);
-    }
-  }
-  return mixed(key, mixed(lanes[0] ^ lanes[1], lanes[2] + lanes[3]));
+std::array<std::uint64_t, 4> random_seeds() {
+  std::random_device device;  // of the system
+  std::array<std::uint64_t, 4> seeds;
+  for (std::uint64_t& seed : seeds) seed = std::uint64_t{device()} << 32 | device();
+  return seeds;
 }
-
-// Leads to the block that was added last after the text with a key.
-std::uint64_t key_of_latest(std::uint64_t key) { return mixed(key, kSeeds[2]); }
 
 // Different for different contexts, and from all serial numbers.
 std::uint64_t parent_of_first(const PrefixCache::Context& context) {
@@ -77,10 +68,26 @@ void PrefixCache::Prefix::copy_ids(std::uint32_t* out) const {
   std::copy(last.block->ids.begin(), last.block->ids.begin() + size, out);
 }
 
-PrefixCache::PrefixCache(std::size_t max_bytes) : max_bytes_(max_bytes), slots_(kFirstSlots) {
+PrefixCache::PrefixCache(std::size_t max_bytes) : max_bytes_(max_bytes), seeds_(random_seeds()), slots_(kFirstSlots) {
   statistics_.size_bytes = slots_.size() * sizeof(Slot);
 }
 PrefixCache::~PrefixCache() = default;
+
+PrefixCache::Key PrefixCache::mixed(Key key, Key value) const { return fold(key ^ seeds_[0], value ^ seeds_[1]); }
+
+// The key of a text that has a cell more.
+PrefixCache::Key PrefixCache::key_after(Key key, const Byte* cell) const {
+  std::array<Key, 4> lanes = seeds_;  // independent, so that they overlap
+  for (const Byte* at = cell; at != cell + kCell; at += 64) {
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      lanes[lane] = fold(load(at + 16 * lane) ^ lanes[lane], load(at + 16 * lane + 8) ^ seeds_[lane]);
+    }
+  }
+  return mixed(key, mixed(lanes[0] ^ lanes[1], lanes[2] + lanes[3]));
+}
+
+// Leads to the block that was added last after the text with a key.
+PrefixCache::Key PrefixCache::key_of_latest(Key key) const { return mixed(key, seeds_[2]); }
 
 std::uint32_t PrefixCache::new_space() {
   std::uint32_t space = spaces_;
@@ -89,28 +96,31 @@ std::uint32_t PrefixCache::new_space() {
   return space;
 }
 
-PrefixCache::Prefix PrefixCache::find(const Byte* begin, const Byte* end, Context context) {
+PrefixCache::Prefix PrefixCache::find(Utf8Reader& text, Context context) {
   constexpr std::size_t kMostAtOnce = 16;
   Prefix prefix;
   prefix.context = context;
-  std::uint64_t parent = parent_of_first(context), key = mixed(parent, 0);
-  const Byte* at = begin;
-  const auto is_here = [&](const Found& found) {
-    return found.block && found.block->text.size() == kBlock && std::memcmp(found.block->text.data(), at, kBlock) == 0;
+  std::uint64_t parent = parent_of_first(context);
+  Key key = mixed(parent, 0);
+  const auto is_next = [&](const Found& found) {
+    const std::span<const Byte> next = text.next(kBlock);
+    return found.block && found.block->text.size() == kBlock && next.size() == kBlock &&
+           std::memcmp(found.block->text.data(), next.data(), kBlock) == 0;
   };
   const auto take = [&](const Block& block) {
     parent = block.serial;
     key = block.key();
-    at += kBlock;
+    text.skip(kBlock);
   };
-  std::uint64_t keys[kCells];
+  Key keys[kCells];
   std::size_t cells = 0;
   for (std::size_t most = 1;; most = std::min(2 * most, kMostAtOnce)) {
     // The next blocks are probably those that were added last, so the text is not hashed.
-    const std::size_t before = prefix.blocks.size(), left = static_cast<std::size_t>(end - at) / kBlock;
+    const std::size_t before = prefix.blocks.size(), left = text.most_left() / kBlock;
     {
       const std::lock_guard lock(mutex_);
-      std::uint64_t next_parent = parent, next_key = key;
+      std::uint64_t next_parent = parent;
+      Key next_key = key;
       for (std::size_t count = std::min(most, left); count > 0; --count) {
         Found next = find_node(key_of_latest(next_key), next_parent);
         if (!next.block || next.block->text.size() != kBlock) break;
@@ -120,22 +130,25 @@ PrefixCache::Prefix PrefixCache::find(const Byte* begin, const Byte* end, Contex
       }
     }
     std::size_t known = before;
-    for (; known < prefix.blocks.size() && is_here(prefix.blocks[known]); ++known) take(*prefix.blocks[known].block);
+    for (; known < prefix.blocks.size() && is_next(prefix.blocks[known]); ++known) take(*prefix.blocks[known].block);
     prefix.blocks.resize(known);
     if (known > before) continue;
-    cells = std::min(static_cast<std::size_t>(end - at) / kCell, kCells);
-    for (std::size_t i = 0; i < cells; ++i) keys[i] = key_after(i == 0 ? key : keys[i - 1], at + i * kCell);
+    const std::span<const Byte> next_bytes = text.next(kBlock);
+    cells = next_bytes.size() / kCell;
+    for (std::size_t i = 0; i < cells; ++i) {
+      keys[i] = key_after(i == 0 ? key : keys[i - 1], next_bytes.data() + i * kCell);
+    }
     if (cells < kCells) break;
     Found next;
     {
       const std::lock_guard lock(mutex_);
       next = find_node(keys[kCells - 1], parent);
     }
-    if (!is_here(next)) break;
+    if (!is_next(next)) break;
     take(*next.block);
     prefix.blocks.push_back(std::move(next));
   }
-  prefix.common = static_cast<std::size_t>(at - begin);
+  prefix.common = tail_begin(prefix);
   if (!prefix.blocks.empty()) prefix.end = prefix.blocks.back().block->end;
   // The text has some of the next block, if there is one.
   {
@@ -145,7 +158,8 @@ PrefixCache::Prefix PrefixCache::find(const Byte* begin, const Byte* end, Contex
   }
   if (!prefix.last.block) return prefix;
   const Block& block = *prefix.last.block;
-  prefix.common += common_bytes(block.text.data(), at, std::min(block.text.size(), static_cast<std::size_t>(end - at)));
+  const std::span<const Byte> next_bytes = text.next(kBlock);
+  prefix.common += common_bytes(block.text.data(), next_bytes.data(), std::min(block.text.size(), next_bytes.size()));
   const auto is_decided = [&](const TextCut& cut) { return cut.known <= prefix.common; };
   const auto after = std::partition_point(block.cuts.begin(), block.cuts.end(), is_decided);
   if (after == block.cuts.begin()) {
@@ -156,8 +170,8 @@ PrefixCache::Prefix PrefixCache::find(const Byte* begin, const Byte* end, Contex
   return prefix;
 }
 
-std::vector<std::shared_ptr<const PrefixCache::Block>> PrefixCache::make_blocks(const Prefix& prefix, const Byte* begin,
-                                                                                const Byte* end,
+std::vector<std::shared_ptr<const PrefixCache::Block>> PrefixCache::make_blocks(const Prefix& prefix,
+                                                                                const Utf8Tail& text,
                                                                                 const std::uint32_t* ids,
                                                                                 const std::vector<TextCut>& cuts) {
   std::vector<TextCut> all;  // those after the whole blocks
@@ -179,9 +193,11 @@ std::vector<std::shared_ptr<const PrefixCache::Block>> PrefixCache::make_blocks(
   TextCut last = before == nullptr ? TextCut() : before->end;
   std::size_t number = prefix.blocks.size(), bytes = 0;
   auto next = all.begin();
-  for (const Byte* at = begin + number * kBlock; at < end && next != all.end() && bytes < max_bytes_; ++number) {
+  const Byte* const end = text.text.end;
+  for (const Byte* at = text.text.begin + (number * kBlock - text.skipped);
+       at < end && next != all.end() && bytes < max_bytes_; ++number) {
     const std::size_t size = std::min(kBlock, static_cast<std::size_t>(end - at));
-    const auto decided = static_cast<std::size_t>(at - begin) + size;
+    const std::size_t decided = number * kBlock + size;
     auto block = std::make_shared<Block>();
     block->serial = serials_.fetch_add(1, std::memory_order_relaxed);
     block->parent = parent;
@@ -204,21 +220,21 @@ std::vector<std::shared_ptr<const PrefixCache::Block>> PrefixCache::make_blocks(
     at += size;
   }
   // The last block may be what is there already.
-  if (blocks.size() == 1 && prefix.last.block && prefix.common == static_cast<std::size_t>(end - begin) &&
+  if (blocks.size() == 1 && prefix.last.block && prefix.common == text.size() &&
       prefix.last.block->end.text >= blocks[0]->end.text) {
     blocks.clear();
   }
   return blocks;
 }
 
-void PrefixCache::add(const Prefix& prefix, const Byte* begin, const Byte* end, const std::uint32_t* ids,
+void PrefixCache::add(const Prefix& prefix, const Utf8Tail& text, const std::uint32_t* ids,
                       const std::vector<TextCut>& cuts) {
-  auto blocks = make_blocks(prefix, begin, end, ids, cuts);
+  auto blocks = make_blocks(prefix, text, ids, cuts);
   std::vector<std::shared_ptr<const Block>> dropped;  // and destroyed without the lock
   const std::lock_guard lock(mutex_);
   ++statistics_.texts;
   statistics_.hits += prefix.end.text > 0 ? 1 : 0;
-  statistics_.text_bytes += static_cast<std::size_t>(end - begin);
+  statistics_.text_bytes += text.size();
   statistics_.reused_bytes += prefix.end.text;
   // A block is of no use without those before it, so these count as used later.
   if (prefix.last.block) touch(prefix.last);

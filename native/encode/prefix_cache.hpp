@@ -2,12 +2,14 @@
 // beginning has been seen is encoded from the last such place on. The theorem is in docs/explanation/algorithm.md.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "encode/utf8_reader.hpp"
 #include "support/fork_safe_mutex.hpp"
 
 namespace hf_bpe {
@@ -23,7 +25,8 @@ struct TextCut {
 
 // Texts are stored in blocks of kBlock bytes, each with its ids, that know the block before them. So texts share what
 // they have in common. Blocks are found by a hash of the text up to their end, or to the end of one of their cells; the
-// text itself is compared, so no result depends on hashes. What was not used for the longest time is dropped first.
+// text itself is compared, so no result depends on hashes. They are keyed, so that nobody can write texts of the same
+// hash, which would make look-ups slow. What was not used for the longest time is dropped first.
 //
 // Thread-safe. No lock is held while text is hashed, compared or copied.
 class PrefixCache {
@@ -62,11 +65,13 @@ class PrefixCache {
 
     void copy_ids(std::uint32_t* out) const;  // `end.ids` of them
   };
-  Prefix find(const Byte* begin, const Byte* end, Context context);
+  // Reads the text up to the block that it has not, or has in part.
+  Prefix find(Utf8Reader& text, Context context);
 
-  // Adds a text that has been found before, with its ids and the places after `prefix.end` at which it may be cut.
-  void add(const Prefix& prefix, const Byte* begin, const Byte* end, const std::uint32_t* ids,
-           const std::vector<TextCut>& cuts);
+  // Adds a text that has been found before, with its ids and the places after `prefix.end` at which it may be cut. Its
+  // tail begins in `tail_begin(prefix)` or before.
+  void add(const Prefix& prefix, const Utf8Tail& text, const std::uint32_t* ids, const std::vector<TextCut>& cuts);
+  static std::size_t tail_begin(const Prefix& prefix) { return prefix.blocks.size() * kBlock; }
 
   struct Statistics {
     std::size_t texts = 0, hits = 0;               // looked up, and those of which something was known
@@ -91,7 +96,11 @@ class PrefixCache {
     std::uint32_t node = kNone;
   };
 
-  std::vector<std::shared_ptr<const Block>> make_blocks(const Prefix& prefix, const Byte* begin, const Byte* end,
+  using Key = std::uint64_t;
+  Key mixed(Key key, Key value) const;
+  Key key_after(Key key, const Byte* cell) const;
+  Key key_of_latest(Key key) const;
+  std::vector<std::shared_ptr<const Block>> make_blocks(const Prefix& prefix, const Utf8Tail& text,
                                                         const std::uint32_t* ids, const std::vector<TextCut>& cuts);
   Found find_node(std::uint64_t key, std::uint64_t parent) const;
   std::size_t slot_of(std::uint64_t key) const;
@@ -106,6 +115,7 @@ class PrefixCache {
   std::shared_ptr<const Block> evict_oldest();
 
   const std::size_t max_bytes_;
+  const std::array<std::uint64_t, 4> seeds_;  // random
   std::atomic<std::uint32_t> spaces_ = 0;
   std::atomic<std::uint64_t> serials_ = 1;  // below 2**63; the parent of a first block is a context, from there on
   mutable ForkSafeMutex mutex_;             // of all that follows

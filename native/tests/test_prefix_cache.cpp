@@ -86,6 +86,55 @@ void test_ids_are_those_without_a_cache() {
   }
 }
 
+// As strings of Python come, whose surrogates become characters in pairs only.
+void test_ids_of_wide_texts_are_those_without_a_cache() {
+  const std::vector<std::u32string> pieces = {U"low ",  U"ab",    U"\n",           U"é", U"你", U"<x>",
+                                              {0xD83D}, {0xDE00}, {0xD83D, 0xDE00}};
+  for (int i = 0; i < threaded_examples(40); ++i) {
+    Model model = draw_model();
+    const Encoder plain = draw_encoder(model);
+    const Encoder encoder = plain.with_prefix_cache(std::make_shared<PrefixCache>(1 << 20));
+    EncodingOptions options;
+    options.unknown_id = 3000;
+    std::u32string text;
+    for (int j = 0; j < 12; ++j) {
+      text.resize(text.size() - std::min<std::size_t>(text.size(), draw(20)));
+      const std::size_t kinds = 1 + draw(pieces.size());
+      for (std::size_t k = draw(2) ? draw(10) : draw(8000); k > 0; --k) text += pieces[draw(kinds)];
+      const std::u16string narrow(text.begin(), text.end());
+      const auto* const wide = reinterpret_cast<const Byte*>(text.data());
+      const auto* const half = reinterpret_cast<const Byte*>(narrow.data());
+      const std::vector<Text> borrowed = {{.begin = wide, .end = wide + 4 * text.size(), .width = 4},
+                                          {.begin = half, .end = half + 2 * narrow.size(), .width = 2}};
+      check_equal(encoder.encode(borrowed, options, kNoProgress), plain.encode(borrowed, options, kNoProgress));
+    }
+  }
+}
+
+void test_only_text_surely_in_nfc_is_not_refused() {
+  Model model = make_model("ab ", 20, true, 0, draw);
+  const Encoder encoder = Encoder(model.vocabulary(), Pattern::kGpt2)
+                              .with_prefix_cache(std::make_shared<PrefixCache>(1 << 20))
+                              .refusing_changes();
+  EncodingOptions options;
+  options.unknown_id = 3000;
+  const auto is_refused = [&](const std::string& text) {
+    try {
+      encoder.encode({text_of(text)}, options, kNoProgress);
+      return false;
+    } catch (const MayNotBeNfc&) {
+      return true;
+    }
+  };
+  std::string text;
+  while (text.size() < 30'000) text += "ab ba é ";
+  for (const std::string& known : {std::string("a"), text}) {
+    CHECK(!is_refused(known));
+    CHECK(is_refused(known + "\u0301"));  // which joins the last character
+    CHECK(is_refused(known.substr(0, known.size() - 1) + "e\u0301 ab"));
+  }
+}
+
 void test_what_was_encoded_is_not_encoded_again() {
   Model model = make_model("ab ", 20, true, 0, draw);
   const auto cache = std::make_shared<PrefixCache>(1 << 20);
@@ -145,6 +194,8 @@ void test_threads_share_a_cache_and_a_forked_process_goes_on() {
 
 int main() {
   test_ids_are_those_without_a_cache();
+  test_ids_of_wide_texts_are_those_without_a_cache();
+  test_only_text_surely_in_nfc_is_not_refused();
   test_what_was_encoded_is_not_encoded_again();
   test_threads_share_a_cache_and_a_forked_process_goes_on();
 }
