@@ -74,6 +74,7 @@ use_libraries() {
   pip install --quiet torch==2.13.0
   pip install --quiet 'hf_bpe[test,dev,docs,torch,datasets,ray]'
   pip install --quiet --no-deps peft
+  pip install --quiet fastapi  # for examples/serve_fastapi.py
   pip install --quiet --no-deps trl sentence-transformers lm-eval scipy scikit-learn threadpoolctl joblib narwhals cloudpickle
   pip install --quiet llguidance pydantic
   pip install --quiet --no-deps xgrammar apache-tvm-ffi
