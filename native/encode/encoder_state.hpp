@@ -112,7 +112,7 @@ struct Encoder::Places {
   // Fewer bytes at the end of the text, because the next one may differ from there on.
   std::ptrdiff_t distance(const Byte* at) const { return std::clamp(end_ - at - kDense, kNear, kFar); }
 
-  static constexpr std::ptrdiff_t kNear = 64, kFar = 512, kDense = 1024, kMostSkipped = 255;
+  static constexpr std::ptrdiff_t kNear = 128, kFar = 1024, kDense = 512, kMostSkipped = 255;
   std::size_t text_ = 0, ids_ = 0;
   std::ptrdiff_t skipped_ = 0;
   const Byte *end_ = nullptr, *last_ = nullptr, *next_ = nullptr;
