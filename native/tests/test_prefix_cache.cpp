@@ -9,6 +9,7 @@
 
 #include "examples.hpp"
 #include "random_models.hpp"
+#include "text/transcoding.hpp"
 
 using namespace naive;
 
@@ -101,12 +102,16 @@ void test_ids_of_wide_texts_are_those_without_a_cache() {
       text.resize(text.size() - std::min<std::size_t>(text.size(), draw(20)));
       const std::size_t kinds = 1 + draw(pieces.size());
       for (std::size_t k = draw(2) ? draw(10) : draw(8000); k > 0; --k) text += pieces[draw(kinds)];
+      if (2 * text.size() < PrefixCache::kMinBytes) continue;
       const std::u16string narrow(text.begin(), text.end());
       const auto* const wide = reinterpret_cast<const Byte*>(text.data());
       const auto* const half = reinterpret_cast<const Byte*>(narrow.data());
-      const std::vector<Text> borrowed = {{.begin = wide, .end = wide + 4 * text.size(), .width = 4},
-                                          {.begin = half, .end = half + 2 * narrow.size(), .width = 2}};
-      check_equal(encoder.encode(borrowed, options, kNoProgress), plain.encode(borrowed, options, kNoProgress));
+      const Text of_wide = {.begin = wide, .end = wide + 4 * text.size(), .width = 4};
+      const Text of_half = {.begin = half, .end = half + 2 * narrow.size(), .width = 2};
+      std::vector<Byte> utf8(4 * text.size() + kTranscodingSlack);
+      const Text converted{utf8.data(), transcode(of_wide.begin, of_wide.end, 4, utf8.data())};
+      check_equal(encoder.encode({of_wide, of_half}, options, kNoProgress),
+                  plain.encode({converted, converted}, options, kNoProgress));
     }
   }
 }
