@@ -20,6 +20,7 @@
 #include "bindings/held_objects.hpp"
 #include "bindings/typed.hpp"
 #include "count/runs.hpp"
+#include "scan/pattern_names.hpp"
 #include "scan/splitter.hpp"
 #include "support/poll.hpp"
 #include "text/chunks.hpp"
@@ -35,26 +36,10 @@ struct PyChain {
 
 // The pattern that None, a name or a chain stands for.
 inline Pattern pattern_of(nb::handle pattern) {
-  static constexpr std::pair<const char*, Pattern::Name> kNamed[] = {
-      {"gpt2", Pattern::kGpt2},
-      {"gpt2-numbers", Pattern::kGpt2Numbers},
-      {"gpt2-digits", Pattern::kGpt2Digits},
-      {"cl100k", Pattern::kCl100k},
-      {"llama3", Pattern::kCl100k},
-      {"qwen2", Pattern::kQwen2},
-      {"qwen3.5", Pattern::kQwen35},
-      {"minicpm5", Pattern::kMiniCpm5},
-      {"o200k", Pattern::kO200k},
-      {"tekken", Pattern::kTekken},
-      {"kimi-k2", Pattern::kKimiK2},
-      {"deepseek-v3", Pattern::kDeepSeekV3},
-  };
   if (pattern.is_none()) return Pattern::kNone;
   if (PyChain* chain; nb::try_cast(pattern, chain)) return Pattern(chain->chain);
   const auto name = nb::cast<std::string>(pattern);
-  for (const auto& [known, value] : kNamed) {
-    if (name == known) return value;
-  }
+  if (const std::optional<Pattern::Name> known = pattern_named(name)) return *known;
   throw nb::value_error(("pattern '" + name + "' is not built in").c_str());
 }
 
