@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#if !defined(_WIN32)
+#if !defined(_WIN32) && !defined(__wasi__)
 #include <pthread.h>
 #endif
 
@@ -12,7 +12,7 @@ namespace {
 
 // All mutexes there are. Never destroyed, because a process may fork while it ends.
 struct Registry {
-  std::mutex mutex;
+  PlainMutex mutex;
   std::vector<ForkSafeMutex*> all;
 };
 
@@ -31,7 +31,7 @@ void unlock_all() {
 
 Registry& registry() {
   static Registry* const only = [] {
-#if !defined(_WIN32)
+#if !defined(_WIN32) && !defined(__wasi__)
     pthread_atfork(lock_all, unlock_all, unlock_all);
 #endif
     return new Registry;

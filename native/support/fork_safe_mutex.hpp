@@ -6,6 +6,15 @@
 
 namespace hf_bpe {
 
+#if defined(__wasi__)  // the target of web/, which has no threads
+struct PlainMutex {
+  void lock() {}
+  void unlock() {}
+};
+#else
+using PlainMutex = std::mutex;
+#endif
+
 class ForkSafeMutex {
  public:
   ForkSafeMutex();
@@ -17,7 +26,7 @@ class ForkSafeMutex {
   void unlock() { mutex_.unlock(); }
 
  private:
-  std::mutex mutex_;
+  PlainMutex mutex_;
 };
 
 }  // namespace hf_bpe

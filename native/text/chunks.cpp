@@ -2,12 +2,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <new>
 #include <system_error>
+#if !defined(__wasi__)
+#include <condition_variable>
+#include <mutex>
 #include <thread>
+#endif
 
 namespace hf_bpe {
 
@@ -36,6 +38,23 @@ std::vector<Chunk> share_out(const std::vector<Text>& texts, std::size_t chunk_b
   }
   return chunks;
 }
+
+#if defined(__wasi__)  // the target of web/, which has no threads
+
+std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t, const ChunkWork& work,
+                           const std::function<void(std::size_t)>& poll, std::size_t first) {
+  std::size_t next = first, done_bytes = 0;
+  for (std::size_t i = 0; i < first; ++i) done_bytes += chunks[i].end - chunks[i].begin;
+  for (bool goes_on = true; goes_on && next < chunks.size();) {
+    const std::size_t i = next++;
+    goes_on = work(0, i, [&] { poll(done_bytes); });
+    done_bytes += chunks[i].end - chunks[i].begin;
+    poll(done_bytes);
+  }
+  return next;
+}
+
+#else
 
 namespace {
 
@@ -109,5 +128,7 @@ std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads
   poll(done_bytes);  // others may have left no chunk to the calling thread
   return std::min<std::size_t>(next, chunks.size());
 }
+
+#endif
 
 }  // namespace hf_bpe
