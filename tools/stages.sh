@@ -34,8 +34,8 @@ lint() {
   ruff format --check .
   # As pinned: another version may break lines elsewhere.
   pip install --quiet 'clang-format==23.1.5'
-  git ls-files native | grep -E '\.(cpp|hpp|inc)$' | grep -v unicode_tables | xargs clang-format --dry-run -Werror
-  if command -v shellcheck >/dev/null; then shellcheck --source-path=. .ci/run tools/*.sh; fi
+  git ls-files native web | grep -E '\.(cpp|hpp|inc)$' | grep -v unicode_tables | xargs clang-format --dry-run -Werror
+  if command -v shellcheck >/dev/null; then shellcheck --source-path=. .ci/run tools/*.sh web/*.sh; fi
 }
 
 # Neither documentation nor types need the core.

@@ -15,12 +15,14 @@ from collections import Counter
 import pytest
 
 from support.chromium import find_chromium
+from support.web import is_web_built
 
 HOW_TO_RUN = {
     "no core": "on the native core, which is not built (it needs a C++20 compiler)",
     "thorough": "thorough (--thorough)",
     "no data": "with real text and files (set HF_BPE_TEST_DATA)",
     "no browser": "in a browser (install chromium)",
+    "no web build": "of the core in JavaScript (install node and run web/build.sh)",
     "passed": "that plain runs have passed (without --skip-repeated)",
 }
 """Why tests are left out → what the last lines of the run say of them, after their number."""
@@ -47,6 +49,8 @@ def reason(item, config, passed):
         return "thorough"
     if "test_data" in item.fixturenames and not os.environ.get("HF_BPE_TEST_DATA"):
         return "no data"
+    if "web_build" in item.fixturenames and not is_web_built():
+        return "no web build"
     if "chromium" in item.fixturenames and find_chromium() is None:
         return "no browser"
     if item.nodeid in passed and not (is_thorough and depends_on_profile(item)):

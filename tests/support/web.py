@@ -1,0 +1,14 @@
+"""Where the build of the browser's module is, and whether it can be tested."""
+
+import shutil
+from pathlib import Path
+
+_ROOT = Path(__file__).parent.parent.parent
+WEB = _ROOT / "build" / "web"
+SOURCES = [path for path in sorted((_ROOT / "web").iterdir()) if path.suffix in (".js", ".html")]
+ANSWERS = _ROOT / "tests" / "web" / "answers.mjs"
+
+
+def is_web_built() -> bool:
+    """Return whether web/build.sh has made the module, and node can run it."""
+    return (WEB / "hf_bpe.wasm").exists() and shutil.which("node") is not None

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Makes build/web, a folder to be served as it is: hf_bpe.wasm, the JavaScript and the page that shows tokens. It needs
+# zig (`pip install ziglang`) and a Python with hf_bpe (PYTHON, else python3).
+set -eu
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+out=build/web
+mkdir -p "$out"
+
+sources=$(ls native/added_tokens/*.cpp native/expressions/*.cpp native/files/*.cpp native/merge/*.cpp native/scan/*.cpp \
+  native/support/*.cpp native/text/*.cpp native/encode/encoder.cpp native/encode/decoder.cpp native/encode/prefix_cache.cpp)
+# Constructs of exceptions are compiled, and nothing is unwound: see the end of module.cpp.
+# shellcheck disable=SC2086
+"$python" -m ziglang c++ -target wasm32-wasi -mexec-model=reactor -std=c++20 -O3 -DNDEBUG -flto -fignore-exceptions \
+  -ffp-contract=off -fvisibility=hidden -msimd128 -mbulk-memory -Inative $sources web/module.cpp \
+  -Wl,--gc-sections,--strip-all,-z,stack-size=1048576 -o "$out/hf_bpe.wasm"
+"$python" web/generate_tables.py "$out/tables.js"
+cp web/*.js web/index.html "$out"
+ls -l "$out/hf_bpe.wasm"
