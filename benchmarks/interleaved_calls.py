@@ -128,7 +128,7 @@ def load(folder: Path, is_fast: bool) -> dict[str, Any]:
         peer = gigatoken.Tokenizer(Path(written, "tokenizer.json")).as_hf()
     tokenizers = {**ours, TRANSFORMERS: plain, GIGATOKEN: peer}
     for tokenizer in tokenizers.values():
-        tokenizer.pad_token = pad
+        tokenizer.pad_token, tokenizer.padding_side = pad, plain.padding_side
     return tokenizers
 
 
