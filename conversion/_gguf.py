@@ -416,7 +416,7 @@ FORMAT = Format(
     write=write,
     patterns=PATTERNS,
     of_characters=characters.FEATURES,
-    as_expressed=characters.without_metaspace,
+    as_expressed=characters.as_expressed,
     peer=_peer,
     suffix=".gguf",
 )

@@ -8,7 +8,7 @@ llama-vocab.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tokenizers import AddedToken
@@ -70,9 +70,9 @@ def read_model(metadata: Metadata, tokens: list[str], types: list[int]) -> tuple
             specials.append(text)
         if kind in (UNKNOWN, CONTROL, USER_DEFINED):
             added[token_id] = AddedToken(text, normalized=False, special=kind != USER_DEFINED)
-        if kind != USER_DEFINED:
+        if kind != USER_DEFINED or SPACE in text:
             vocab[token_id] = text.encode()
-    contents = [token.content.encode() for token in added.values()]
+    contents = _never_merged(token.content for token in added.values())
     texts = without_contents(map(str.encode, tokens), contents)
     by_token = dict(zip(map(str.encode, tokens), scores, strict=True))
     made = merges_of_scores(texts, {token: by_token[token] for token in texts})
@@ -87,6 +87,37 @@ def read_model(metadata: Metadata, tokens: list[str], types: list[int]) -> tuple
         characters=Characters(True, unknown),
     )
     return model, added
+
+
+def as_expressed(definition: Definition) -> Definition:
+    """Return a definition with the same ids that has what scores and llama.cpp express: see `_scores` for the merges.
+
+    Of the merges that make the same token only one is ever made, in any text. Llama 2, Mistral and others have all.
+    """
+    definition = without_metaspace(definition)
+    model = definition.model
+    if model.characters is None:
+        return definition
+    # Special tokens may be text, if the caller wants that; the others never are.
+    added = {i: token.content for i, token in definition.added_tokens.items() if not token.special}
+    added = {i: content for i, content in added.items() if SPACE not in content}
+    results = {*without_contents((first + second for first, second in model.merges), _never_merged(added.values()))}
+    made = {(model.vocab[first], model.vocab[second]) for first, second in parts_of_tokens(model).values()}
+    merges = [merge for merge in model.merges if merge in made and b"".join(merge) in results]
+    if len(merges) < len(model.merges) or not added.keys().isdisjoint(model.vocab):
+        vocab = {i: token for i, token in model.vocab.items() if i not in added}
+        model = replace(model, vocab=vocab, merges=merges)
+    if model.characters.byte_fallback and model.characters.fuse_unk:  # which has no effect then
+        model = replace(model, characters=replace(model.characters, fuse_unk=False))
+    return replace(definition, model=model)
+
+
+def _never_merged(contents: Iterable[str]) -> list[bytes]:
+    """Return the contents of added tokens that no text between added tokens holds.
+
+    Tokens are searched in text whose spaces are not written as `▁` yet, so this can still become a token with `▁`.
+    """
+    return [content.encode() for content in contents if SPACE not in content]
 
 
 def without_metaspace(definition: Definition) -> Definition:
@@ -117,7 +148,7 @@ def check(definition: Definition) -> bool:
     """Return whether llama.cpp must put a space before texts.
 
     Args:
-        definition: what `without_metaspace` returns.
+        definition: what `as_expressed` returns.
 
     Raises:
         ValueError: llama.cpp would give other ids; the message names the reason.
@@ -166,7 +197,7 @@ def token_scores(definition: Definition, tokens: list[str]) -> list[float]:
     Raises:
         ValueError: no scores give the ids of the merges.
     """
-    contents = [token.content.encode() for token in definition.added_tokens.values()]
+    contents = _never_merged(token.content for token in definition.added_tokens.values())
     scores = scores_of_merges(definition.model, map(str.encode, tokens), contents)
     return [scores.get(token.encode(), 0.0) for token in tokens]
 

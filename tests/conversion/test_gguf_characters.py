@@ -153,7 +153,7 @@ def write_file(path, tokens, scores, types, **values):
 
 
 @given(
-    st.lists(st.text("▁abc", min_size=2, max_size=5), unique=True, max_size=8),
+    st.lists(st.text("▁abc", min_size=2, max_size=5) | st.sampled_from(["▁▁", "▁▁▁"]), unique=True, max_size=8),
     st.booleans(),
     st.lists(st.text(" ▁abcd", max_size=9), max_size=5),
     st.randoms(),
@@ -162,7 +162,9 @@ def test_files_of_others_are_read_with_the_ids_of_llama_cpp(tmp_path_factory, ma
     path = tmp_path_factory.mktemp("gguf") / "x.gguf"
     scores = rng.sample(range(-99, 0), len(made))
     tokens = ["<unk>", *"▁abc", *made]
-    types = [UNKNOWN, *[NORMAL] * (len(tokens) - 1)]
+    # Added tokens are searched before spaces are written as ▁, but scores make these, too.
+    kinds = [rng.choice((NORMAL, USER_DEFINED)) if {*token} == {"▁"} else NORMAL for token in made]
+    types = [UNKNOWN, *[NORMAL] * 4, *kinds]
     write_file(path, tokens, [0.0] * 5 + scores, types, add_space_prefix=prefix, add_bos_token=False)
     pipeline = Pipeline.of(read(path, Hints()))
     for text in [*samples, *made]:
@@ -227,6 +229,18 @@ def test_real_vocabularies_are_written_exactly_or_refused(test_data, tmp_path, n
     for sample in [*SAMPLES, *text.splitlines()]:
         with case(sample):
             assert [*ours.encode([sample], False)[0]] == encode_literally(path, sample)
+
+
+@pytest.mark.filterwarnings("ignore:llama.cpp treats ordinary tokens as special")
+@pytest.mark.parametrize("name", ["mistral_v0_1", pytest.param("gemma3", marks=thorough)])
+def test_real_vocabularies_with_merges_that_no_text_needs_are_converted_both_ways(test_data, tmp_path, name):
+    original = BPETokenizer.convert_from(test_data / "tokenizers" / name / "tokenizer.json")
+    original.convert_to(tmp_path / "x.gguf")
+    again = BPETokenizer.convert_from(tmp_path / "x.gguf")
+    assert len(again.model.merges) < len(original.model.merges)
+    text = (test_data / "text" / "multilingual.txt").read_text("utf-8")[:200_000]
+    rows = [*SAMPLES, *text.splitlines()]
+    assert again.encode_to_lists(rows) == original.encode_to_lists(rows)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("hf", "tokenizer.json", "gguf")])
