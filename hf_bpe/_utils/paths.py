@@ -1,4 +1,4 @@
-"""Paths and URLs: sources may be both, outputs are local paths."""
+"""Paths and URLs: sources may be both, and so may some outputs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from hf_bpe._utils.arguments import check_path
 
+_FILE = "file://"
 _SCHEME = "[A-Za-z][A-Za-z0-9+.-]+:"  # a drive of Windows has one letter
 _URL = re.compile(rf"{_SCHEME}//")
 # As an output: pathlib turns :// into :/ (on Windows, :\), and fsspec chains URLs, as in simplecache::s3://bucket/x.
@@ -23,6 +24,39 @@ def is_url(name: str) -> bool:
     return _URL.match(name) is not None
 
 
+def output_url(value: str | os.PathLike[str]) -> str | None:
+    """Return the URL that an output is, also if pathlib has shortened it; None for a local path.
+
+    >>> from pathlib import Path
+    >>> output_url(Path("s3://bucket/ids.npy")), output_url("memory://x"), output_url("a:b.npy")
+    ('s3://bucket/ids.npy', 'memory://x', None)
+    """
+    path = os.fspath(value)
+    if _OUTPUT_URL.match(path) is None:
+        return None
+    return re.sub(r":[/\\]+", "://", path, count=1)
+
+
+def check_destination(name: str, value: Any) -> Any:
+    """Return the value if something can be written there: a path, or a URL as a str; of `file://…` the path.
+
+    >>> check_destination("output", "s3://bucket/a.npy"), check_destination("output", "file:///tmp/a.npy")
+    ('s3://bucket/a.npy', '/tmp/a.npy')
+    >>> check_destination("output", "simplecache::s3://b/a.npy")
+    Traceback (most recent call last):
+    ValueError: output: expected a path or a plain URL, got 'simplecache::s3://b/a.npy'; leave out what is before ::
+    """
+    url = output_url(check_path(name, value))
+    if url is None:
+        return value
+    if "::" in url:
+        raise ValueError(f"{name}: expected a path or a plain URL, got {url!r}; leave out what is before ::")
+    if not url.startswith(_FILE):
+        return url
+    path = url.removeprefix(_FILE).lstrip("/")
+    return path if os.name == "nt" else f"/{path}"
+
+
 def check_output(name: str, value: Any) -> Any:
     """Return the value if it is a local path, where something can be written.
 
@@ -33,7 +67,6 @@ def check_output(name: str, value: Any) -> Any:
     ('a:b.npy', 'C:/a.npy')
     """
     path = os.fspath(check_path(name, value))
-    if _OUTPUT_URL.match(path):
-        url = re.sub(r":[/\\]+", "://", path, count=1)
+    if (url := output_url(path)) is not None:
         raise ValueError(f"{name}: expected a local path, got the URL {url!r}; write to a local path, then upload it")
     return value

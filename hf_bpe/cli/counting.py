@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hf_bpe._utils.paths import output_url
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done, say
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option
@@ -77,7 +78,7 @@ def count(
             "give -o FILE to save the counts, or --top N to print the commonest", param_hint="'--output'"
         )
     index, number = parse_share(shard)
-    check_file(output, force or is_resumed(running.get("work_dir"), LOG))
+    check_file(output, force or is_resumed(running.get("work_dir"), LOG), urls=True)
     with named_sources(context, sources) as text:
         shards = plan(text)
         share = shards[index::number]
@@ -106,7 +107,7 @@ def merge_counts(
 
     No text is read again.
     """
-    check_file(output, force)
+    check_file(output, force, urls=True)
     weights = check_weights(weight, len(files))
     merged: WordCounts | None = None
     for start in range(0, len(files), FAN_IN):  # there may be more files than a process may open
@@ -144,12 +145,12 @@ def _save(counts: WordCounts, output: Path | None, min_count: int, top: int, as_
     total = counts.total / counts.scale
     message = f"{counted(len(counts), 'distinct pre-token')}, {total:,.{0 if total.is_integer() else 3}f} in all"
     if output is not None:
-        message += f", saved in {output}"
+        message += f", saved in {output_url(output) or output}"
     commonest = [
         {"pre_token": word.decode(errors="backslashreplace"), "count": number / counts.scale}
         for word, number in counts.top(top)
     ]
-    file = None if output is None else str(output)
+    file = None if output is None else output_url(output) or str(output)
     values = {"file": file, "distinct": len(counts), "total": total, "top": commonest}
     fingerprint = counts.fingerprint
     report_done(f"{message}; fingerprint {fingerprint[:12]}", {**values, "fingerprint": fingerprint}, as_json)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import tempfile
 from pathlib import Path
 from typing import Annotated
 
 from hf_bpe._utils.memory import format_bytes
-from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.mirrored_folder import has_copy
+from hf_bpe._utils.object_stores import exists
+from hf_bpe._utils.paths import check_destination, check_output, is_url, output_url
 from hf_bpe.cli.options import option
 
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer_config.json")
@@ -35,11 +38,23 @@ def check_folder(folder: Path, force: bool, room: int = _MIN_ROOM) -> None:
     _check_room(folder, room)
 
 
-def check_file(file: Path | None, force: bool, room: int = _MIN_ROOM) -> None:
-    """Raise an error unless a file can be written without replacing another one; None needs no check."""
+def check_file(file: Path | None, force: bool, room: int = _MIN_ROOM, *, urls: bool = False) -> None:
+    """Raise an error unless a file can be written without replacing another one; None needs no check.
+
+    Args:
+        file: the path.
+        force: whether another one is replaced.
+        room: the bytes that must be free.
+        urls: whether it may be a URL.
+    """
     if file is None:
         return
-    check_output("path", file)
+    if not urls:
+        check_output("path", file)
+    elif is_url(url := os.fspath(check_destination("path", file))):
+        if not force and exists(url):
+            raise FileExistsError(f"{url} already exists; give --force to replace it")
+        return
     if file.is_dir():
         raise IsADirectoryError(f"{file} is a folder; expected the name of a file to write")
     if file.is_file() and file.stat().st_size and not force:
@@ -50,6 +65,8 @@ def check_file(file: Path | None, force: bool, room: int = _MIN_ROOM) -> None:
 
 def is_resumed(work_dir: str | Path | None, *logs: str) -> bool:
     """Return whether a work folder holds one of the logs of a command, so that the output may be its own."""
+    if work_dir is not None and (url := output_url(work_dir)) is not None:
+        return has_copy(url)
     return work_dir is not None and any(Path(work_dir, log).is_file() for log in logs)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done
 from hf_bpe.cli.outputs import check_file, is_resumed
@@ -54,7 +55,7 @@ def write_token_files(
     from hf_bpe.token_files._run import LOG
     from hf_bpe.token_files._shares import check_share
 
-    check_output("output", output)
+    checked = os.fspath(check_destination("output", output))
     share = None if params["shard"] is None else check_share("shard", parse_share(params["shard"]))
     try:
         target = Target(params["format"], output, share)
@@ -73,12 +74,14 @@ def write_token_files(
         is_sharded = params["shard_tokens"] is not None or target.format.shard_tokens is not None
         single = [] if is_sharded else [target.folder / name for name in target.names(None)]
         for path in [*single, *target.about_all, *(target.shards_there() if is_sharded else [])]:
-            check_file(path, is_forced or is_ours, room=room)
+            # What is on an object store is there without its manifest only if an upload was interrupted.
+            if not is_url(checked) or path in target.about_all:
+                check_file(path, is_forced or is_ours, room=room, urls=True)
         options = {name: params[name] for name in ONLY_FOR_FILES}
         options |= {"copy_columns": params["copy_columns"] or (), "shard": share}
         written = load(folder, params["pattern"]).encode_files(
             sources,
-            output,
+            checked,
             split_special_tokens=params["split_special_tokens"] or None,  # None: the tokenizer's setting
             num_workers=params["workers"],
             show_progress=shows_progress(params["progress"]),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import phase, warnings_said
 from hf_bpe.cli.options import SPLIT, option
 from hf_bpe.cli.suggestions import closest
@@ -60,7 +61,7 @@ def load(source: str, pattern: str = "auto", *, is_one_of_several: bool = False)
         pattern: the split pattern, for a file that does not store it.
         is_one_of_several: whether the pattern is for other files if this one stores its own.
     """
-    path = existing(source)
+    path = source if is_url(source) else existing(source)
     with phase(f"loading {source}"), warnings_said():
         if not is_one_of_several or pattern == "auto":
             return tokenizer_class().convert_from(path, pattern=pattern)

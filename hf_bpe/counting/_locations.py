@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import glob
-import importlib
 import logging
 import os
 import re
@@ -18,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from hf_bpe._utils.input_files import check_regular, is_open_pipe, open_stream
+from hf_bpe._utils.object_stores import StorageOptions, advice, file_system
 from hf_bpe._utils.paths import is_url
 from hf_bpe._utils.visible import counted
 
@@ -64,13 +64,14 @@ def file_kind(name: str) -> tuple[Format | None, Compression | None]:
     return _FORMATS.get(PurePosixPath(path.stem).suffix if compression else path.suffix), compression
 
 
-def find_files(name: str, wanted: Format | None = None) -> list[File]:
+def find_files(name: str, wanted: Format | None = None, storage_options: StorageOptions | None = None) -> list[File]:
     """Return the files that a path, glob, directory or URL names, in the order of their names.
 
     Args:
         name: in a glob, `**` stands for directories at any depth. From a directory, files at any depth with the suffix
             of a known format are taken, except hidden ones.
         wanted: take only files of this format from a directory.
+        storage_options: what fsspec takes to reach a URL.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -79,7 +80,7 @@ def find_files(name: str, wanted: Format | None = None) -> list[File]:
         ValueError: fsspec does not know the protocol.
     """
     if is_url(name):
-        return _find_remote_files(name, wanted)
+        return _find_remote_files(name, wanted, storage_options)
     status = _status(name)
     if status is not None and stat.S_ISDIR(status.st_mode):
         return [_local_file(Path(name, found)) for found in _choose(name, _walk(Path(name)), wanted)]
@@ -192,10 +193,10 @@ def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
 
 
 @contextmanager
-def open_file(name: str) -> Iterator[BinaryIO]:
+def open_file(name: str, storage_options: StorageOptions | None = None) -> Iterator[BinaryIO]:
     """Open a local file or a URL for policy."""
     if is_url(name):
-        system, path = _file_system(name)  # must live as long as its file
+        system, path = file_system(name, storage_options)  # must live as long as its file
         with system.open(path, "rb") as file:
             yield file
     else:
@@ -203,31 +204,8 @@ def open_file(name: str) -> Iterator[BinaryIO]:
             yield file
 
 
-def _file_system(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path of the URL in it."""
-    try:
-        system, path = importlib.import_module("fsspec.core").url_to_fs(url)
-    except ValueError as error:
-        raise ValueError(f"{url}: {error}") from None
-    except ImportError as error:
-        needed = "fsspec" if isinstance(error, ModuleNotFoundError) else "another package beside fsspec"
-        raise ImportError(f"{url}: reading this URL needs {needed}: {error}") from None
-    return system, path
-
-
-def _reasons(url: str) -> str:
-    """Return why a file may seem to be missing: stores answer alike for what is absent and for what is forbidden."""
-    protocol = url.partition("://")[0]
-    if protocol not in ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "r2"):
-        return ""
-    return (
-        "; expected a bucket and a path that exist and that these credentials may read: check the names, the "
-        f"credentials, and the region or endpoint (`fsspec.filesystem({protocol!r})` takes them from the environment)"
-    )
-
-
-def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
-    system, path = _file_system(url)
+def _find_remote_files(url: str, wanted: Format | None, storage_options: StorageOptions | None) -> list[File]:
+    system, path = file_system(url, storage_options)
     archive = "".join("::" + link for link in url.split("::")[1:])  # of the file, as in zip://a.txt::s3://b/c
 
     def remote_file(name: str, details: dict[str, Any]) -> File:
@@ -237,7 +215,7 @@ def _find_remote_files(url: str, wanted: Format | None) -> list[File]:
         details = system.info(path)
     except FileNotFoundError:
         if not _is_glob(path):
-            raise FileNotFoundError(f"no file {url!r}{_reasons(url)}") from None
+            raise FileNotFoundError(f"no file {url!r}{advice(url)}") from None
         found = system.glob(path, detail=True)
         found = {name: found[name] for name in found if "/." not in name or "/." in path}  # as a local glob does
         names = _only_files(url, {name: found[name]["type"] == "directory" for name in sorted(found)})

@@ -9,13 +9,13 @@ import itertools
 import json
 import numbers
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeGuard, Union, get_args
 
-from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_str, optional, short_repr
+from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_mapping, check_str, optional, short_repr
 from hf_bpe._utils.paths import is_url
 from hf_bpe._utils.tables import is_dataset, refuse_tables
 from hf_bpe.counting._locations import Compression, File, Format, are_paths, file_kind, find_files
@@ -50,6 +50,8 @@ class Source:
         max_line_bytes: the most bytes, decompressed, of a line of JSON lines, a row of Parquet, or a segment of plain
             text without a safe cut. A longer one is handled by `on_error`; of plain text the rest of the file is
             skipped. See docs/how-to/train-at-scale.md for the memory that one takes.
+        storage_options: what fsspec takes to reach a URL, such as `{"endpoint_url": "https://…"}` for `s3://`; what is
+            not given comes from the environment. No file and no message has them, because some are secret.
 
     Raises:
         TypeError, ValueError: an argument is invalid; the message names it.
@@ -67,6 +69,7 @@ class Source:
     on_error: OnError = "raise"
     max_document_bytes: int | None = None
     max_line_bytes: int = LINE_BYTES
+    storage_options: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_data(self.data)
@@ -77,6 +80,7 @@ class Source:
         check_str("column", self.column)
         limit = optional(at_least(1))("max_document_bytes", self.max_document_bytes)
         object.__setattr__(self, "max_document_bytes", limit)
+        optional(check_mapping)("storage_options", self.storage_options)
         object.__setattr__(self, "max_line_bytes", check_int("max_line_bytes", self.max_line_bytes, 1))
 
 
@@ -177,7 +181,7 @@ def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
                 raise ValueError(f"format: expected None for an iterable, got {part.format!r}")
             shards.append(Shard(part, f"iterable {next(numbers_of_iterables)}", None, None))
             continue
-        for file in (file for name in names for file in find_files(name, part.format)):
+        for file in (file for name in names for file in find_files(name, part.format, part.storage_options)):
             shards += _shards_of_file(replace(part, data=file.name), file, shard_bytes)
     return shards
 

@@ -16,6 +16,7 @@ import json
 import math
 import os
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -29,7 +30,8 @@ from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import MAX_BYTES, open_regular, parse_json
-from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.object_stores import StorageOptions, download, upload
+from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._model import check_special_tokens
 from hf_bpe.counting._native import merge_runs, read_words
@@ -285,14 +287,24 @@ class WordCounts:
 
     # Files.
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, storage_options: StorageOptions | None = None) -> None:
         """Write a counts file atomically.
 
+        Args:
+            path: a path or a URL.
+            storage_options: as in `Source`, for a URL.
+
         Raises:
-            ValueError: the path is a URL.
             OSError: the file cannot be written.
+            ValueError, ImportError: fsspec does not know the URL, or lacks a package for it.
         """
-        path = Path(check_output("path", path))
+        path = check_destination("path", path)
+        if is_url(os.fspath(path)):
+            with tempfile.TemporaryDirectory() as folder:
+                self.save(Path(folder, "counts"))
+                upload(Path(folder, "counts"), os.fspath(path), storage_options)
+            return
+        path = Path(path)
         about = {
             **asdict(self.settings),
             "scale": self.scale,
@@ -314,14 +326,23 @@ class WordCounts:
             file.write(footer + len(footer).to_bytes(8, "little") + MARK)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> WordCounts:
-        """Open and check a counts file; its words stay in the file until they are needed.
+    def load(cls, path: str | os.PathLike[str], *, storage_options: StorageOptions | None = None) -> WordCounts:
+        """Open and check a counts file; its words stay in the file, or in a copy of it, until they are needed.
+
+        Args:
+            path: a path or a URL.
+            storage_options: as in `Source`, for a URL.
 
         Raises:
             OSError: the file cannot be read.
             ValueError: the file is not a counts file, or is damaged.
         """
-        path = Path(check_path("path", path))
+        url = os.fspath(check_path("path", path))
+        if is_url(url):
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows keeps what is open
+                download(url, Path(folder, "counts"), storage_options)
+                return cls.load(Path(folder, "counts"))
+        path = Path(path)
         file = open_regular(path, buffering=0)
         try:
             return cls._opened(file, path)

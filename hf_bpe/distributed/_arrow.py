@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hf_bpe._utils.arguments import at_least, check_choice, check_flag, check_str, check_strs, checked, optional
+from hf_bpe._utils.paths import output_url
 from hf_bpe.encoding import _randomness as randomness
 from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, framed_rows, import_arrow
 from hf_bpe.encoding._randomness import Randomness
@@ -24,7 +25,7 @@ _pipelines: dict[str, Pipeline] = {}  # of this process, by path
 
 def _check_tokenizer(name: str, value: Any) -> Any:
     if isinstance(value, (str, os.PathLike)):
-        return str(Path(value).absolute())
+        return output_url(value) or str(Path(value).absolute())
     if not isinstance(value, BPETokenizer):
         raise TypeError(f"{name}: expected a path or a BPETokenizer, got {type(value).__name__}")
     return value

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.arguments import check_int
-from hf_bpe._utils.paths import check_output, is_url
 from hf_bpe.distributed._arrow import ArrowEncoder
+from hf_bpe.distributed._parts import Parts
 from hf_bpe.distributed._ray import connected, import_ray
-from hf_bpe.token_files import EncodedFiles, merge_manifests
-from hf_bpe.token_files._shares import MAX_SHARES, Share
-from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+from hf_bpe.token_files import EncodedFiles
 
 __all__ = ["encode", "encode_files"]
 
@@ -60,7 +56,8 @@ def encode_files(
     is lost runs again and writes the same bytes.
 
     Args:
-        tokenizer, paths, output: as for `encode_files`, on file systems that all workers see under these names.
+        tokenizer: a folder or file of a tokenizer.
+        paths, output: as for `encode_files`. All these are on file systems that all workers see under these names.
         parts: the number of tasks; several for each core, so that none waits long for the last.
         address: as for `hf_bpe.distributed.count`.
         max_retries: how often a task is retried if its worker is lost.
@@ -76,26 +73,12 @@ def encode_files(
         ray.exceptions.RayError: a task failed, or its worker was lost more often than it is retried.
     """
     ray = import_ray()
-    parts = check_int("parts", parts, 1, MAX_SHARES)
-    path = Path(check_output("output", output)).absolute()
-    named = [paths] if isinstance(paths, (str, os.PathLike)) else [*paths]
-    options |= {"num_workers": num_cpus}
+    checked = Parts.checked(tokenizer, paths, output, parts, work_dir, {**options, "num_workers": num_cpus})
     with connected(ray, address):
         task = ray.remote(num_cpus=num_cpus, max_retries=max_retries)(_encode_part)
-        work = None if work_dir is None else Path(check_output("work_dir", work_dir)).absolute()
-        arguments = (
-            str(Path(tokenizer).absolute()),
-            [str(Path(each).absolute()) if not is_url(str(each)) else str(each) for each in named],
-            path,
-            work,
-            options,
-        )
-        ray.get([task.remote(*arguments, Share(part, parts)) for part in range(parts)])
-    return merge_manifests(path, overwrite=True)
+        ray.get([task.remote(checked, part) for part in range(checked.number)])
+    return checked.merge()
 
 
-def _encode_part(
-    tokenizer: str, paths: list[str], output: Path, work: Path | None, options: dict[str, Any], share: Share
-) -> None:
-    work_dir = None if work is None else work / share.name
-    BPETokenizer.convert_from(tokenizer).encode_files(paths, output, shard=share, work_dir=work_dir, **options)
+def _encode_part(parts: Parts, part: int) -> None:
+    parts.encode(part)

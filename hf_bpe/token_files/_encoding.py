@@ -51,6 +51,7 @@ class Job(NamedTuple):
         shard_tokens: the size of a shard; None for one file.
         settings: the tokenizer and options, as JSON values for the manifest.
         first_source: the number of the first source among those of the corpus.
+        destination: the URL of the manifest, if the files of the target are uploaded; None if they stay.
     """
 
     sources: Sequence[Shard]
@@ -61,6 +62,7 @@ class Job(NamedTuple):
     shard_tokens: int | None
     settings: dict[str, Any]
     first_source: int = 0
+    destination: str | None = None
 
     @property
     def is_share(self) -> bool:
@@ -69,7 +71,7 @@ class Job(NamedTuple):
 
 
 class EncodedFiles(NamedTuple):
-    """The files that `encode_files` wrote.
+    """The files that `encode_files` wrote: paths, or URLs as str if the output is a URL.
 
     Attributes:
         ids: the path of the ids; of several shards, that of the first. If part I of N has no ids, there is no file.
@@ -82,12 +84,12 @@ class EncodedFiles(NamedTuple):
         num_rows: number of rows: documents or packed sequences.
     """
 
-    ids: Path
-    offsets: Path | None
+    ids: Path | str
+    offsets: Path | str | None
     num_tokens: int
     num_documents: int
-    manifest: Path
-    files: list[Path]
+    manifest: Path | str
+    files: Sequence[Path | str]
     num_rows: int
 
 
@@ -229,7 +231,7 @@ def _identity(job: Job) -> dict[str, Any]:
                 f"work_dir: {source.name} can be read only once, so encoding cannot be resumed; use a file"
             )
     keys = hashlib.sha256("\n".join(source.key for source in job.sources).encode()).hexdigest()
-    target = str(job.target.manifest.absolute())
+    target = job.destination or str(job.target.manifest.absolute())
     settings = {"token_format" if name == "format" else name: value for name, value in job.settings.items()}
     return {**settings, "shard_tokens": job.shard_tokens, "output": target, "sources": keys}
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.arguments import MAX_INT64, check_path, check_sequence, check_strs
+from hf_bpe._utils.object_stores import StorageOptions
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.counting._locations import TEXT_ADVICE
 from hf_bpe.counting._sources import Shard, Source, plan
@@ -22,8 +24,8 @@ from hf_bpe.token_files._formats import FORMATS, Target
 from hf_bpe.token_files._shares import Share, part_of_sources
 
 
-def as_shards(paths: Any) -> list[Shard]:
-    """Return the files that `encode_files` is given, each whole."""
+def as_shards(paths: Any, storage_options: StorageOptions | None = None) -> list[Shard]:
+    """Return the files that `encode_files` is given, each whole; the options are for those that bring none."""
     if not isinstance(paths, (str, os.PathLike, Source)):
         refuse_tables("paths", paths, "paths of files")
     listed = [paths] if isinstance(paths, (str, os.PathLike, Source)) else check_sequence("paths", paths, "paths")
@@ -31,6 +33,11 @@ def as_shards(paths: Any) -> list[Shard]:
         path if isinstance(path, Source) else Source(os.fspath(check_path("paths", path)), errors="bytes")
         for path in listed
     ]
+    if storage_options is not None:
+        sources = [
+            source if source.storage_options is not None else replace(source, storage_options=storage_options)
+            for source in sources
+        ]
     for source in sources:
         if not isinstance(source.data, (str, os.PathLike)):
             raise TypeError(f"paths: expected a Source of a path, got one of {type(source.data).__name__}")
@@ -61,9 +68,13 @@ def make_job(
     random: Randomness,
     threads: int,
     share: Share | None = None,
+    documents_of: Share | None = None,
 ) -> Job:
-    """Return the job of `BPETokenizer.encode_files`."""
-    target = Target(format, output, share)
+    """Return the job of `BPETokenizer.encode_files`.
+
+    With `documents_of` the sources are those of this share already, as an engine has divided them.
+    """
+    target = Target(format, output, share or documents_of)
     separator_id = _token_id(pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator)
     # A file of offsets says where documents end without it.
     is_needed = target.format.needs_separator or separator_id is not None
@@ -108,6 +119,8 @@ def make_job(
         part = part_of_sources(sources, share, cuts_lines="seed" not in settings)
         first_source, sources = part.first, part.sources
         settings |= {"shard": [*share], "plan": part.plan}
+    elif documents_of is not None:
+        settings |= {"shard": [*documents_of], "plan": "that of an engine"}
     return Job(
         sources,
         target,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hf_bpe._utils.arguments import check_flag, short_repr
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import read_json
-from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.object_stores import StorageOptions, fetch, join, parent_and_name, sizes, transfer, upload
+from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._encoding import EncodedFiles
@@ -58,7 +60,9 @@ class _SharedManifest(NamedTuple):
         return "" if self.stem else f"{self.share.name}/"
 
 
-def merge_manifests(output: str | os.PathLike[str], *, overwrite: bool = False) -> EncodedFiles:
+def merge_manifests(
+    output: str | os.PathLike[str], *, overwrite: bool = False, storage_options: StorageOptions | None = None
+) -> EncodedFiles:
     r"""Check that all parts of a corpus are encoded, and write the manifest of the whole.
 
     The parts are what `BPETokenizer.encode_files` wrote with `shard=(0, N)` to `shard=(N - 1, N)`. Their files stay as
@@ -67,6 +71,7 @@ def merge_manifests(output: str | os.PathLike[str], *, overwrite: bool = False) 
     Args:
         output: the `output` of `encode_files`, or the folder of the files if it has those of one output only.
         overwrite: replace the manifest of another run.
+        storage_options: as in `Source`, for a URL, of which only manifests are read.
 
     Returns:
         The files of all parts in their order, and the sums of their numbers.
@@ -88,8 +93,45 @@ def merge_manifests(output: str | os.PathLike[str], *, overwrite: bool = False) 
     >>> merged.manifest.name, merged.num_documents, merged.num_tokens
     ('low.manifest.json', 5, 20)
     """
-    path = Path(check_output("output", output))
+    output = check_destination("output", output)
     check_flag("overwrite", overwrite)
+    if is_url(os.fspath(output)):
+        return _merge_remote(os.fspath(output), overwrite, storage_options)
+    return _merge(Path(output), overwrite, lambda path: path.stat().st_size if path.is_file() else None)
+
+
+def _merge_remote(output: str, overwrite: bool, options: StorageOptions | None) -> EncodedFiles:
+    """Merge the manifests of a folder on an object store in a local one that stands for it."""
+    folder, name = output, ""
+    found = sizes(folder, options)
+    if not found:
+        folder, name = parent_and_name(output)
+        found = sizes(folder, options)
+    with tempfile.TemporaryDirectory(prefix="hf_bpe-") as stands_for:
+        local = Path(stands_for)
+        about = [each for each in found if each.endswith(MANIFEST) or each.rpartition("/")[2] == INDEX]
+        transfer(fetch, ((local / each, join(folder, each)) for each in about), options)
+
+        def url(path: Path | str) -> str:
+            return join(folder, Path(path).relative_to(local).as_posix())
+
+        try:
+            merged = _merge(local / name, overwrite, lambda path: found.get(path.relative_to(local).as_posix()))
+        except (ValueError, OSError) as error:
+            raise type(error)(str(error).replace(str(local), folder)) from None
+        if (index := Path(merged.manifest).parent / INDEX).exists():
+            upload(index, url(index), options)
+        upload(Path(merged.manifest), url(merged.manifest), options)
+        return merged._replace(
+            ids=url(merged.ids),
+            offsets=None if merged.offsets is None else url(merged.offsets),
+            manifest=url(merged.manifest),
+            files=[*map(url, merged.files)],
+        )
+
+
+def _merge(path: Path, overwrite: bool, size_of: Callable[[Path], int | None]) -> EncodedFiles:
+    """Merge the manifests of a folder, in which files have sizes, or None if they are missing."""
     parts = _checked_parts(path, [*_find(path)])
     first = parts[0]
     folder = first.path.parent if first.stem else first.path.parent.parent
@@ -100,7 +142,7 @@ def merge_manifests(output: str | os.PathLike[str], *, overwrite: bool = False) 
         for shard in part.content["shards"]
     ]
     for name, size in (item for shard in shards for item in shard["files"].items()):
-        found = (folder / name).stat().st_size if (folder / name).is_file() else None
+        found = size_of(folder / name)
         if found != size:
             got = "is missing" if found is None else f"has {found} bytes"
             raise ValueError(f"{folder / name} {got}, expected {size} bytes by its manifest; encode that part again")

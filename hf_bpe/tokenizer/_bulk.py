@@ -14,12 +14,13 @@ from hf_bpe._utils.arguments import (
     at_least,
     check_flag,
     check_int,
+    check_mapping,
     check_sequence,
     check_str,
     optional,
     wrong_type,
 )
-from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.paths import check_destination
 from hf_bpe._utils.processes import default_threads
 from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.encoding import _randomness
@@ -37,14 +38,15 @@ ARGUMENTS: dict[str, Check] = {
     "num_workers": optional(at_least(1)),
     "length": optional(lambda name, value: check_int(name, value, 0, MAX_IDS)),
     "separator": optional(check_str),
-    "output": check_output,
+    "output": check_destination,
     "append_separator": optional(check_flag),
     "begin_token": optional(check_str),
     "pack": optional(at_least(1)),
     "pack_across": check_flag,
     "shard_tokens": optional(at_least(1)),
     "shard": optional(check_share),
-    "work_dir": optional(check_output),
+    "work_dir": optional(check_destination),
+    "storage_options": optional(check_mapping),
     "show_progress": check_flag,
 }
 """Checks of the arguments of bulk methods."""

@@ -61,12 +61,12 @@ def test_lost_workers_change_nothing(files, tmp_path, monkeypatch):
     """Kill the worker of each part once: before it has begun, or after it has written everything."""
     encode_part = on_ray._encode_part
 
-    def encode_or_die(tokenizer, paths, output, work, options, share):
-        mark = tmp_path / f"killed{share.part}"
-        is_late, is_first = share.part % 2, not mark.exists()
+    def encode_or_die(parts, part):
+        mark = tmp_path / f"killed{part}"
+        is_late, is_first = part % 2, not mark.exists()
         mark.touch()
         if is_late or not is_first:
-            encode_part(tokenizer, paths, output, work, options, share)
+            encode_part(parts, part)
         if is_first:
             os.kill(os.getpid(), signal.SIGKILL)
 

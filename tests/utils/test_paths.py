@@ -1,4 +1,4 @@
-"""Outputs are local paths: every writer refuses a URL before its work, and writes nothing."""
+"""Most outputs are local paths: their writers refuse a URL before their work, and write nothing."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer, WordCounts, count, train
+from hf_bpe import BPETokenizer, WordCounts, train
 from hf_bpe._utils.paths import check_output, is_url
 from hf_bpe.analysis import compare, report
 from hf_bpe.editing import Remap
@@ -28,19 +28,8 @@ def tokenizer():
 
 # What writes → how, given a local folder and an output that ends in x.
 WRITERS = {
-    "encode_files": lambda folder, url: tokenizer().encode_files(folder / "a.txt", f"{url}.npy"),
-    "encode_files, Path": lambda folder, url: tokenizer().encode_files(folder / "a.txt", Path(f"{url}.npy")),
-    "encode_files, MDS": lambda folder, url: tokenizer().encode_files(folder / "a.txt", url, format="mds"),
-    "encode_files, work": lambda folder, url: tokenizer().encode_files(
-        folder / "a.txt", folder / "x.npy", work_dir=Path(url)
-    ),
-    "count": lambda folder, url: count(["low"], work_dir=url),
     "train": lambda folder, url: train(["low"], num_merges=1, work_dir=Path(url)),
     "BPETokenizer.train": lambda folder, url: BPETokenizer.train(["low"], num_merges=1, work_dir=url),
-    "WordCounts.save": lambda folder, url: WordCounts({"low": 1}).save(f"{url}.counts"),
-    "WordCounts.save, Path": lambda folder, url: WordCounts({"low": 1}).save(Path(f"{url}.counts")),
-    "save_pretrained": lambda folder, url: tokenizer().save_pretrained(url),
-    "save_pretrained, Path": lambda folder, url: tokenizer().save_pretrained(Path(url)),
     "save_pretrained, accelerated": lambda folder, url: accelerate(fast_tokenizer(folder)).save_pretrained(url),
     "save_vocabulary": lambda folder, url: tokenizer().save_vocabulary(url),
     "save_chat_templates": lambda folder, url: tokenizer().save_chat_templates(url, {}, None, None),
@@ -53,14 +42,8 @@ WRITERS = {
 
 # TOK is a saved tokenizer, C a counts file.
 COMMANDS = [
-    "count a.txt -o {}.counts",
-    "count a.txt -o x.counts --work-dir {}",
-    "merge-counts C -o {}",
     "train a.txt --num-merges 1 -o {}",
     "train a.txt --num-merges 1 -o new --work-dir {}",
-    "encode TOK a.txt -o {}.npy",
-    "encode TOK a.txt -o {} --format mds",
-    "encode TOK a.txt -o x.npy --work-dir {}",
     "truncate TOK --vocab-size 257 -o {}",
     "truncate TOK --vocab-size 257 -o new --remap {}.json",
     "convert TOK {}",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import Tokenizer
 
-from hf_bpe._utils.arguments import check_flag, check_keywords, check_str, check_strs, checked, optional
+from hf_bpe._utils.arguments import check_flag, check_keywords, check_mapping, check_str, check_strs, checked, optional
+from hf_bpe._utils.input_files import MAX_BYTES
+from hf_bpe._utils.object_stores import as_local_folder
 from hf_bpe._utils.panics import panics_as_errors
-from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.paths import check_output, output_url
 from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
 from hf_bpe.formats._definition import Definition
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from hf_bpe.editing._edits import Edited
+
+
+_FILES = (".json", ".txt", ".model", ".jinja", ".tiktoken")  # of tokenizers, next to which a model may be
 
 
 class ConversionMethods(TokenizerState):
@@ -73,7 +79,12 @@ class ConversionMethods(TokenizerState):
         return self.from_definition(definition), remap
 
     @classmethod
-    @checked(format=optional(check_str), pattern=converting.check_pattern, special_tokens=optional(check_keywords))
+    @checked(
+        format=optional(check_str),
+        pattern=converting.check_pattern,
+        special_tokens=optional(check_keywords),
+        storage_options=optional(check_mapping),
+    )
     def convert_from(
         cls,
         source: Any,
@@ -81,6 +92,7 @@ class ConversionMethods(TokenizerState):
         format: ReadFormat | None = None,
         pattern: AnyPattern = "auto",
         special_tokens: Mapping[str, int] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> Self:
         """Create a tokenizer from one of another kind, with the same ids.
@@ -91,10 +103,12 @@ class ConversionMethods(TokenizerState):
                 `tiktoken.Encoding`, a fast tokenizer of transformers, a `tokenizers.Tokenizer`, or a `BPEModel`. Also
                 Mistral's `tekken.json`, and a folder with tiktoken's ranks and `tokenizer_config.json`; code in such
                 a folder is not run. Where tiktoken is installed, also the name of one of its encodings or of a model
-                of OpenAI, such as "cl100k_base" or "gpt-4o"; a file or folder of that name comes first.
+                of OpenAI, such as "cl100k_base" or "gpt-4o"; a file or folder of that name comes first. A URL is of a
+                folder, such as `s3://bucket/tokenizer`.
             format: the name of the file's format; None to detect it.
             pattern: the split pattern, for files that do not store it, such as `.tiktoken`.
             special_tokens: content → id, for files that do not store them.
+            storage_options: what fsspec takes to reach a URL, as in `Source`.
             kwargs: settings of the new tokenizer, which override those of the source.
 
         Raises:
@@ -112,7 +126,10 @@ class ConversionMethods(TokenizerState):
         """
         from hf_bpe.conversion import definition_of
 
-        definition = definition_of(source, format=format, pattern=pattern, special_tokens=special_tokens)
+        with ExitStack() as stack:
+            if isinstance(source, (str, os.PathLike)) and (url := output_url(source)) is not None:
+                source = stack.enter_context(as_local_folder(url, _FILES, MAX_BYTES, storage_options))
+            definition = definition_of(source, format=format, pattern=pattern, special_tokens=special_tokens)
         return cls.from_definition(definition, **kwargs)
 
     @checked(path=check_output, format=optional(check_str), drop=check_strs, verify=check_flag)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from hf_bpe._utils.arguments import check_flag, check_path, checked
 from hf_bpe._utils.paths import check_output
@@ -45,6 +45,7 @@ class FileMethods(ConversionMethods):
         seed: int | None = None,
         num_workers: int | None = None,
         work_dir: str | os.PathLike[str] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
         overwrite: bool = False,
         show_progress: bool = False,
     ) -> EncodedFiles:
@@ -58,7 +59,9 @@ class FileMethods(ConversionMethods):
                 file of text, UTF-8 or not, is encoded whole; each record of JSON lines or Parquet is a document. Files
                 that end in .gz or .zst are decompressed. Empty documents are left out.
             output: the path of the file of ids, with or without its suffix; for `mds`, of the folder. Shards have
-                numbers before the suffix: `corpus-00000.bin`.
+                numbers before the suffix: `corpus-00000.bin`. It may be a URL, such as `s3://bucket/corpus`. Then the
+                files are written to `work_dir`, or to the temporary folder, and uploaded at the end, so there must be
+                room for them; split large corpora by `shard`.
             format: "npy": `.npy`, uint16 if all ids of the tokenizer fit, else uint32, and `.offsets.npy`, the int64
                 offsets at which documents begin, with the end of the last, both for `numpy.load`; "megatron": `.bin`
                 and `.idx`; "datatrove": `.ds`, `.ds.index` and `.ds.metadata`; "nanogpt": `.bin`; "llm.c": `.bin` with
@@ -90,15 +93,17 @@ class FileMethods(ConversionMethods):
             num_workers: number of threads, or of processes where each gets its share of files; None for one per core.
             work_dir: a folder for what is encoded, from which the same call resumes after an interruption. It needs as
                 much room as the files of ids if there is a single shard, less otherwise. It may be deleted afterwards.
+                If it is a URL, a local copy in the temporary folder is copied there each minute.
+            storage_options: what fsspec takes to reach the URLs among `paths`, `output` and `work_dir`, as in `Source`.
             overwrite: replace the shards that the manifest of an earlier run lists. The old files stay until all new
                 ones are whole, so there must be room for both. A file of a single shard is always replaced so.
             show_progress: show a bar of the bytes read, with the number of tokens, on standard error.
 
         Raises:
-            OSError: a file cannot be read or written, or there are shards of another run.
+            OSError: a file cannot be read or written, or there are shards of another run. Uploads are tried five times.
             ValueError: `output` has a wrong suffix; a token is not one of the tokenizer; the ids do not fit the format;
                 a file is malformed; `work_dir` belongs to another run.
-            ImportError: a package for the format is not installed.
+            ImportError: a package for the format or for a URL is not installed.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
@@ -113,27 +118,28 @@ class FileMethods(ConversionMethods):
         ['corpus.bin', 'corpus.idx']
         """
         workers = threads_of(num_workers)
-        from hf_bpe.token_files._encoding import encode_sources  # these are many modules
-        from hf_bpe.token_files._jobs import as_shards, make_job
+        from hf_bpe.token_files._jobs import as_shards, make_job  # these are many modules
+        from hf_bpe.token_files._remote import Places
 
-        job = make_job(
-            self.pipeline,
-            as_shards(paths),
-            Path(output),
-            format=format,
-            separator=separator,
-            append_separator=append_separator,
-            begin_token=begin_token,
-            pack=pack,
-            pack_across=pack_across,
-            shard_tokens=shard_tokens,
-            copy_columns=copy_columns,
-            options=self.pipeline.options(split_special_tokens),
-            random=Randomness.of(dropout, stochastok, seed),
-            threads=workers,
-            share=None if shard is None else Share(*shard),
-        )
-        return encode_sources(job, workers, None if work_dir is None else Path(work_dir), show_progress, overwrite)
+        with Places(output, work_dir, storage_options).opened() as places:
+            job = make_job(
+                self.pipeline,
+                as_shards(paths, storage_options),
+                places.output,
+                format=format,
+                separator=separator,
+                append_separator=append_separator,
+                begin_token=begin_token,
+                pack=pack,
+                pack_across=pack_across,
+                shard_tokens=shard_tokens,
+                copy_columns=copy_columns,
+                options=self.pipeline.options(split_special_tokens),
+                random=Randomness.of(dropout, stochastok, seed),
+                threads=workers,
+                share=None if shard is None else Share(*shard),
+            )
+            return places.encode(job, workers, show_progress, overwrite)
 
     @overload
     def project_files(

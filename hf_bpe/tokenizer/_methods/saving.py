@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import os
+import tempfile
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_bpe._utils.arguments import check_flag, check_path, checked, optional
-from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional
+from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._integrity import check_digests
 from hf_bpe.formats._template import Template
@@ -21,7 +23,7 @@ from hf_bpe.tokenizer._methods.conversion import ConversionMethods
 from hf_bpe.tokenizer._options import RESTORED, check_saving
 from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_another_class
 from hf_bpe.tokenizer._saving.folders import Folder
-from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, save
+from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, save, upload_folder
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -77,7 +79,13 @@ class SavingMethods(ConversionMethods):
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))
 
-    @checked(save_directory=check_output, filename_prefix=optional(check_path), portable=check_flag, verify=check_flag)
+    @checked(
+        save_directory=check_destination,
+        filename_prefix=optional(check_path),
+        portable=check_flag,
+        verify=check_flag,
+        storage_options=optional(check_mapping),
+    )
     def save_pretrained(
         self,
         save_directory: str | os.PathLike[str],
@@ -87,6 +95,7 @@ class SavingMethods(ConversionMethods):
         *,
         portable: bool = False,
         verify: bool = True,
+        storage_options: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> tuple[str, ...]:
         """Save all files for from_pretrained, and a `tokenizer.json` for users without hf_bpe.
@@ -96,7 +105,8 @@ class SavingMethods(ConversionMethods):
         tokenizer or the new one, or loading it raises an error.
 
         Args:
-            save_directory: the folder; created if needed.
+            save_directory: the folder; created if needed. It may be a URL, such as `s3://bucket/tokenizer`; files that
+                are there are not read, and `convert_from` loads it.
             legacy_format: as in transformers; False is refused.
             filename_prefix: put before each file's name, with a hyphen.
             push_to_hub: call `push_to_hub` afterwards, with `repo_id` (default: the folder's name) and its other
@@ -105,6 +115,7 @@ class SavingMethods(ConversionMethods):
                 installed or not; `BPETokenizer.from_pretrained` still loads the folder.
             verify: load the files with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and verify vocabulary
                 and ids. Takes about a second for GPT-2's vocabulary.
+            storage_options: what fsspec takes to reach a URL, as in `Source`.
             kwargs: as in transformers.
 
         Returns:
@@ -131,6 +142,13 @@ class SavingMethods(ConversionMethods):
                 "portable=True with push_to_hub=True: transformers would save again for the upload, not portable; save "
                 "without push_to_hub, and upload the folder with huggingface_hub.upload_folder"
             )
+        if is_url(os.fspath(save_directory)):
+            options = {**kwargs, "portable": portable, "verify": verify}
+            if push_to_hub:
+                raise ValueError("push_to_hub: expected False with a URL; save in a local folder to push it")
+            with tempfile.TemporaryDirectory(prefix="hf_bpe-") as folder:
+                written = self.save_pretrained(folder, legacy_format, filename_prefix, **options)
+                return upload_folder(Path(folder), written, os.fspath(save_directory), filename_prefix, storage_options)
         check_saving(kwargs)
         hub_names = ("commit_message", "commit_description", "private", "token", "revision", "create_pr", "tags")
         hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}

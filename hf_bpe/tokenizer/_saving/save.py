@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import staged_folder
+from hf_bpe._utils.object_stores import StorageOptions, join, remove, transfer, upload
 from hf_bpe.formats._features import without_missing_features
 from hf_bpe.formats._integrity import LAST, check_digests, compute_digests
 from hf_bpe.formats._settings import Owner, setting_names
@@ -73,6 +74,23 @@ def save(
                 path.rename(staging / (prefix + path.name))
         written = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
     return tuple(str(Path(save_directory, path)) for path in written)
+
+
+def upload_folder(
+    folder: Path, files: Sequence[str], url: str, filename_prefix: str | None, options: StorageOptions | None
+) -> tuple[str, ...]:
+    """Upload the files of a saved tokenizer, those that loading needs last, and return their URLs.
+
+    These are deleted first, so that no reader finds files of two tokenizers without an error.
+    """
+    names = [Path(file).relative_to(folder).as_posix() for file in files]
+    last = [f"{filename_prefix}-{name}" if filename_prefix else name for name in LAST]
+    for name in reversed(last):
+        remove(join(url, name), options)
+    transfer(upload, ((folder / name, join(url, name)) for name in names if name not in last), options)
+    for name in filter(names.__contains__, last):
+        upload(folder / name, join(url, name), options)
+    return tuple(join(url, name) for name in names)
 
 
 def check_auto_class(cls: type, auto_class: str | type) -> None:

@@ -1,0 +1,235 @@
+"""Files on object stores, and on all else that fsspec reaches by URL: whole or not there, with retries.
+
+A store publishes an object when its last part has arrived, so what is written there needs no temporary key. On other
+file systems a file is written under a hidden name, and then moved.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import random
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+StorageOptions = Mapping[str, Any]
+"""What fsspec takes to reach a URL, such as `endpoint_url`; they may be secret, so no file and no message has them."""
+
+STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "r2")
+"""The protocols of object stores."""
+
+_ATTEMPTS = 5
+_PAUSE = 0.5  # seconds before the second attempt; twice as many before each other one
+_UPLOADING = ".uploading"
+_AT_ONCE = 4  # files to move at once
+_PERMANENT = (
+    FileNotFoundError,
+    PermissionError,
+    IsADirectoryError,
+    NotADirectoryError,
+    NotImplementedError,
+    ImportError,
+    TypeError,
+)
+
+logger = logging.getLogger(__name__)
+
+
+def file_system(url: str, options: StorageOptions | None = None) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path of the URL in it.
+
+    Raises:
+        ValueError: fsspec does not know the protocol, or the options are not for it.
+        ImportError: fsspec, or what it needs for this URL, is not installed.
+    """
+    try:
+        system, path = importlib.import_module("fsspec.core").url_to_fs(url, **(options or {}))
+    except ValueError as error:
+        raise ValueError(f"{url}: {error}") from None
+    except TypeError as error:  # names an option, and not its value
+        raise ValueError(f"storage_options: {sorted(options or {})} are not for {url}: {error}") from None
+    except ImportError as error:
+        needed = "fsspec" if isinstance(error, ModuleNotFoundError) else "another package beside fsspec"
+        raise ImportError(f"{url}: reading this URL needs {needed}: {error}") from None
+    return system, path
+
+
+def advice(url: str) -> str:
+    """Return why a file may seem to be missing: stores answer alike for what is absent and for what is forbidden."""
+    protocol = url.partition("://")[0]
+    if protocol not in STORES:
+        return ""
+    return (
+        "; expected a bucket and a path that exist and that these credentials may use: check the names, the "
+        f"credentials, and the region or endpoint (`fsspec.filesystem({protocol!r})` takes them from the environment)"
+    )
+
+
+def join(url: str, name: str) -> str:
+    """Return the URL of a name in a folder.
+
+    >>> join("s3://bucket/a/", "b.bin")
+    's3://bucket/a/b.bin'
+    """
+    return f"{url.rstrip('/')}/{name}"
+
+
+def parent_and_name(url: str) -> tuple[str, str]:
+    """Return the URL of the folder of a file, and the file's name.
+
+    >>> parent_and_name("s3://bucket/a/b.bin"), parent_and_name("memory://b.bin")
+    (('s3://bucket/a', 'b.bin'), ('memory://', 'b.bin'))
+    """
+    protocol, _, path = url.rstrip("/").partition("://")
+    folder, _, name = path.rpartition("/")
+    return f"{protocol}://{folder}", name
+
+
+def upload(file: Path, url: str, options: StorageOptions | None = None) -> None:
+    """Write the content of a file to a URL, where it is whole or not there, whenever the process ends.
+
+    Raises:
+        OSError: it cannot be written; the message names the URL and the cause.
+        ValueError, ImportError: see `file_system`.
+    """
+    system, path = file_system(url, options)
+    size = file.stat().st_size
+    is_store = url.partition("://")[0] in STORES
+    where = PurePosixPath(path)
+    there = path if is_store else str(where.with_name(f".{where.name}.{secrets.token_hex(4)}{_UPLOADING}"))
+
+    def put() -> None:
+        if not is_store:
+            system.makedirs(str(where.parent), exist_ok=True)
+        system.put_file(str(file), there)
+        system.invalidate_cache()
+        if (found := system.info(there)["size"]) != size:
+            raise OSError(f"{found} bytes have arrived of {size}")
+        if not is_store:
+            system.mv(there, path)
+
+    def clean_up() -> None:
+        if not is_store:  # stores delete the parts of an upload that fails
+            system.rm_file(there)
+
+    _retried(put, url, "written", clean_up)
+
+
+def download(url: str, file: Path, options: StorageOptions | None = None) -> None:
+    """Copy what is at a URL to a file.
+
+    Raises:
+        OSError: it cannot be read; the message names the URL and the cause.
+        ValueError, ImportError: see `file_system`.
+    """
+    system, path = file_system(url, options)
+
+    def get() -> None:
+        size = system.info(path)["size"]
+        system.get_file(path, str(file))
+        if (found := file.stat().st_size) != size:
+            raise OSError(f"{found} bytes have arrived of {size}")
+
+    _retried(get, url, "read", system.invalidate_cache)
+
+
+def transfer(
+    move: Callable[[Path, str, StorageOptions | None], None],
+    pairs: Iterable[tuple[Path, str]],
+    options: StorageOptions | None,
+) -> None:
+    """Call `move`, which uploads or downloads, for pairs of a file and a URL, some of them at once."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for done in [pool.submit(move, file, url, options) for file, url in pairs]:
+            done.result()
+
+
+def fetch(file: Path, url: str, options: StorageOptions | None = None) -> None:
+    """Do what `download` does, for `transfer`."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    download(url, file, options)
+
+
+def sizes(url: str, options: StorageOptions | None = None) -> dict[str, int]:
+    """Return the sizes of all files in a folder, at any depth, by their paths in it."""
+    system, path = file_system(url, options)
+
+    def find() -> dict[str, int]:
+        system.invalidate_cache()
+        found = system.find(path, detail=True)
+        folder = system._strip_protocol(path).rstrip("/")
+        inside = {name.removeprefix(folder).lstrip("/"): about["size"] for name, about in found.items()}
+        return {name: size for name, size in inside.items() if _is_safe(name)}
+
+    try:
+        return _retried(find, url, "listed")
+    except FileNotFoundError:
+        return {}
+
+
+def exists(url: str, options: StorageOptions | None = None) -> bool:
+    """Return whether there is a file at a URL."""
+    system, path = file_system(url, options)
+    return bool(_retried(lambda: system.isfile(path), url, "read"))
+
+
+def remove(url: str, options: StorageOptions | None = None) -> None:
+    """Delete a file, if it is there."""
+    system, path = file_system(url, options)
+
+    def delete() -> None:
+        with suppress(FileNotFoundError):
+            system.rm_file(path)
+        system.invalidate_cache()
+
+    _retried(delete, url, "deleted")
+
+
+def _is_safe(name: str) -> bool:
+    """Return whether a name is that of a whole file in a folder: keys of stores may have two dots as a part."""
+    return bool(name) and ".." not in name.split("/") and "\\" not in name and not name.endswith(_UPLOADING)
+
+
+@contextmanager
+def as_local_folder(
+    url: str, suffixes: Collection[str], max_bytes: int, options: StorageOptions | None = None
+) -> Iterator[Path]:
+    """Yield a temporary folder with copies of the files of a folder that have some suffixes and are not too large."""
+    with tempfile.TemporaryDirectory() as folder:
+        there = sizes(url, options)
+        found = [name for name, size in there.items() if size <= max_bytes and PurePosixPath(name).suffix in suffixes]
+        if not found:
+            raise FileNotFoundError(f"no file that ends in {', '.join(suffixes)} in {url!r}{advice(url)}")
+        transfer(fetch, ((Path(folder, name), join(url, name)) for name in found), options)
+        yield Path(folder)
+
+
+def _retried(action: Callable[[], Result], url: str, done: str, clean_up: Callable[[], object] = int) -> Result:
+    """Return the result of an action on a URL, which is tried again after errors that may pass.
+
+    Args:
+        action: the action.
+        url: the URL.
+        done: what the action does to the URL, as a participle, for messages.
+        clean_up: called after each error.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return action()
+        except Exception as error:
+            with suppress(Exception):  # the error above is what matters
+                clean_up()
+            if isinstance(error, _PERMANENT) or attempt == _ATTEMPTS:
+                kind = type(error) if isinstance(error, _PERMANENT[:2]) else OSError
+                raise kind(f"{url} cannot be {done}: {error or repr(error)}{advice(url)}") from error
+            pause = _PAUSE * 2 ** (attempt - 1) * random.uniform(0.5, 1.5)
+            logger.warning("%s: attempt %d of %d failed, next in %.1f s: %s", url, attempt, _ATTEMPTS, pause, error)
+            time.sleep(pause)
+    raise AssertionError("the last attempt returns or raises")

@@ -1,0 +1,158 @@
+"""Token files on object stores: written to a local folder, then uploaded, the manifest last.
+
+Readers of a store find the files of one run, or no manifest. Nothing is locked there: jobs that write the same files at
+once write the same bytes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from hf_bpe._utils.input_files import read_json
+from hf_bpe._utils.mirrored_folder import mirrored_folder
+from hf_bpe._utils.object_stores import StorageOptions, download, join, parent_and_name, remove, sizes, transfer, upload
+from hf_bpe._utils.paths import is_url
+from hf_bpe.token_files._encoding import EncodedFiles, Job, encode_sources
+from hf_bpe.token_files._run import LOG
+
+_OUTPUT = "output"  # the folder of the files in a work folder
+
+logger = logging.getLogger(__name__)
+
+
+class Places:
+    """Where a run writes: local folders, and what they stand for.
+
+    Attributes:
+        output: the local path that stands for the output.
+        work: the local work folder; None for none.
+    """
+
+    def __init__(
+        self, output: str | os.PathLike[str], work_dir: str | os.PathLike[str] | None, options: StorageOptions | None
+    ) -> None:
+        self._given, self._work_dir, self._options = os.fspath(output), work_dir, options
+        self.output = Path(output)
+        self.work = None if work_dir is None else Path(work_dir)
+
+    @contextmanager
+    def opened(self) -> Iterator[Places]:
+        """Make the local folders; those that stand for URLs, outside of a work folder, are deleted afterwards."""
+        with ExitStack() as stack:
+            if self._work_dir is not None and is_url(os.fspath(self._work_dir)):
+                self.work = stack.enter_context(mirrored_folder(os.fspath(self._work_dir), LOG, self._options))
+            if is_url(self._given):
+                if self.work is None:
+                    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_bpe-")))
+                else:
+                    folder = self.work / _OUTPUT
+                self.output = folder / parent_and_name(self._given)[1]
+            yield self
+
+    def encode(self, job: Job, workers: int, show_progress: bool, overwrite: bool) -> EncodedFiles:
+        """Encode the sources of a job whose target is the local output, and upload its files."""
+        if not is_url(self._given):
+            return encode_sources(job, workers, self.work, show_progress, overwrite)
+        folder, _ = parent_and_name(self._given)
+        local = self.output.parent
+        store = _Store(folder, local, self._options)
+        manifest = store.url(job.target.manifest)
+        job = job._replace(destination=manifest)
+        written_names = {store.url(job.target.folder / name) for name in job.target.names(None)}
+        if replaced := [source.name for source in job.sources if source.name in written_names]:
+            raise ValueError(f"output: {replaced[0]} is a source; choose another output")
+        old = store.manifest(job.target.manifest)
+        if old is not None and job.shard_tokens is not None and not (overwrite or _is_same_run(old, job)):
+            raise FileExistsError(f"{manifest} is of another run; delete its files, or choose another output")
+        written = encode_sources(job, workers, self.work, show_progress, overwrite)
+        store.publish(written, job, old)
+        return store.described(written)
+
+
+class _Store:
+    """The folder of an output on a store, and the local one that stands for it.
+
+    Args:
+        folder: the URL that `local` stands for.
+        local: the local folder.
+        options: see `file_system`.
+    """
+
+    def __init__(self, folder: str, local: Path, options: StorageOptions | None) -> None:
+        self._folder, self._local, self._options = folder, local, options
+
+    def url(self, path: Path) -> str:
+        """Return the URL of a local path."""
+        return join(self._folder, path.relative_to(self._local).as_posix())
+
+    def manifest(self, path: Path) -> Any:
+        """Return the content of the manifest on the store; None if there is none, or not one of ours."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, "manifest")
+            try:
+                download(self.url(path), copy, self._options)
+                return read_json(copy)
+            except FileNotFoundError:
+                return None
+            except ValueError:
+                return {}
+
+    def publish(self, written: EncodedFiles, job: Job, old: Any) -> None:
+        """Upload all files, the manifest last, and delete those of an earlier run that they replace."""
+        target = job.target
+        new = [Path(path) for path in written.files]
+        about = [path for path in reversed(target.about_all) if path.exists()]
+        names = {path.name for path in new}
+        replaced = {*_files_of(old)} - names
+        if job.shard_tokens is not None:
+            there = [name for name in sizes(self._parent(target.folder), self._options) if "/" not in name]
+            others = [n for n in there if target.has_name(n) and n not in names | replaced and not n.endswith(".json")]
+            if others:
+                found = join(self._parent(target.folder), others[0])
+                raise FileExistsError(f"{found} is a shard of another run; delete its shards, or choose another output")
+        if old is not None and old != read_json(target.manifest):
+            for path in target.about_all:
+                remove(self.url(path), self._options)
+        transfer(upload, ((path, self.url(path)) for path in new), self._options)
+        for name in sorted(replaced):
+            if target.has_name(name):
+                remove(join(self._parent(target.folder), name), self._options)
+        for path in about:
+            upload(path, self.url(path), self._options)
+        logger.info("uploaded %d files to %s", len(new) + len(about), self._folder)
+
+    def _parent(self, folder: Path) -> str:
+        return self._folder if folder == self._local else self.url(folder)
+
+    def described(self, written: EncodedFiles) -> EncodedFiles:
+        """Return what was written with the URLs of all files."""
+        return written._replace(
+            ids=self.url(Path(written.ids)),
+            offsets=None if written.offsets is None else self.url(Path(written.offsets)),
+            manifest=self.url(Path(written.manifest)),
+            files=[self.url(Path(path)) for path in written.files],
+        )
+
+
+def _files_of(manifest: Any) -> list[str]:
+    try:
+        return [name for shard in manifest["shards"] for name in shard["files"]]
+    except (KeyError, TypeError):
+        return []
+
+
+def _is_same_run(manifest: Any, job: Job) -> bool:
+    """Return whether a manifest is of the same settings, which include the plan of the sources of a part."""
+    settings: Mapping[str, Any] = {**job.settings, "shard_tokens": job.shard_tokens}
+    names = [source.name for source in job.sources]
+    return (
+        isinstance(manifest, dict)
+        and all(manifest.get(name) == value for name, value in settings.items())
+        and [source.get("name") for source in manifest.get("sources", [])] == names
+    )

@@ -1,0 +1,360 @@
+"""What is written to object stores equals what is written locally, whatever fails and whoever is killed."""
+
+import importlib.util
+import json
+import logging
+import os
+import signal
+import threading
+import time
+from random import Random
+
+import pytest
+
+from hf_bpe import BPETokenizer, Source, WordCounts, count
+from hf_bpe._utils import mirrored_folder, object_stores
+from hf_bpe.distributed import ArrowEncoder
+from hf_bpe.token_files import _documents as documents
+from hf_bpe.token_files import _pieces as pieces
+from hf_bpe.token_files import _stream as stream
+from hf_bpe.token_files import merge_manifests
+from support.cases import case
+from support.commands import error, run
+from support.killing import forked
+from support.profiles import by_profile
+from support.s3_server import BUCKET, s3_server
+
+END = "<|endoftext|>"
+fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: pip install fsspec")
+needs_s3 = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("moto", "s3fs", "werkzeug"))),
+    reason="moto or s3fs is not installed: pip install 'moto[server]' s3fs",
+)
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+class Store:
+    """A place on an object store.
+
+    Attributes:
+        url: of an empty folder.
+        options: the storage options.
+        app: the server, if there is one.
+    """
+
+    def __init__(self, url, options, app=None):
+        self.url, self.options, self.app = url, options, app
+
+    def files(self, folder):
+        """Return the content of all files in a folder by their names."""
+        system, path = fsspec.core.url_to_fs(f"{self.url}/{folder}", **self.options)
+        system.invalidate_cache()
+        return {name.removeprefix(path).lstrip("/"): system.cat_file(name) for name in system.find(path)}
+
+    def put(self, name, data):
+        system, path = fsspec.core.url_to_fs(f"{self.url}/{name}", **self.options)
+        system.makedirs(path.rpartition("/")[0], exist_ok=True)
+        system.pipe_file(path, data)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with s3_server() as (app, options):
+        import boto3
+
+        client = boto3.client(
+            "s3",
+            endpoint_url=options["endpoint_url"],
+            aws_access_key_id=options["key"],
+            aws_secret_access_key=options["secret"],
+            region_name="us-east-1",
+        )
+        client.create_bucket(Bucket=BUCKET)
+        yield app, options
+
+
+@pytest.fixture
+def s3(server, tmp_path, monkeypatch):
+    app, options = server
+    app.faults = app.delay = 0.0
+    monkeypatch.setattr(object_stores, "_PAUSE", 0.001)
+    yield Store(f"s3://{BUCKET}/{tmp_path.name}", options, app)
+    app.faults = app.delay = 0.0
+
+
+@pytest.fixture(params=["memory", pytest.param("s3", marks=needs_s3)])
+def store(request, tmp_path):
+    if request.param == "s3":
+        return request.getfixturevalue("s3")
+    return Store(f"memory://{tmp_path.name}", {})
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BPETokenizer.train(
+        ["low low low lower lower widest widest 你好 你好 42"], num_merges=15, special_tokens=[END]
+    )
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in "abc":
+        lines = [json.dumps({"text": f"widest {name} {number} 你好\n" * (number % 7)}) for number in range(100)]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+def local_files(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"format": "megatron"},
+        {"format": "npy"},
+        {"format": "mds", "shard_tokens": 200},
+        {"format": "datatrove", "shard_tokens": 500},
+        {"format": "parquet", "shard": (1, 3)},
+        {"format": "mds", "shard": (1, 3)},
+    ],
+    ids=lambda options: "-".join(map(str, options.values())),
+)
+@pytest.mark.parametrize("work", [None, "local", "store"])
+def test_files_on_a_store_are_those_of_a_local_run(tokenizer, corpus, store, tmp_path, options, work):
+    if options["format"] == "parquet":
+        pytest.importorskip("pyarrow")
+    name = "c.npy" if options["format"] == "npy" else "c"
+    local = tokenizer.encode_files(corpus, tmp_path / "out" / name, **options)
+    work_dir = {None: None, "local": tmp_path / "work", "store": f"{store.url}/work"}[work]
+    where = {"work_dir": work_dir, "storage_options": store.options}
+    for _ in range(2):  # a run that is repeated writes the same
+        written = tokenizer.encode_files(corpus, f"{store.url}/out/{name}", **where, **options)
+        assert store.files("out") == local_files(tmp_path / "out")
+    assert [str(path) for path in written.files] == [
+        f"{store.url}/out/{path.relative_to(tmp_path / 'out').as_posix()}" for path in local.files
+    ]
+    assert written[2:4] == local[2:4]
+    assert not [*tmp_path.glob("s3*"), *tmp_path.glob("memory*")]
+
+
+def test_sources_on_a_store_are_encoded_and_counted(tokenizer, corpus, store, tmp_path):
+    for path in corpus.iterdir():
+        store.put(f"in/{path.name}", path.read_bytes())
+    local = tokenizer.encode_files(corpus, tmp_path / "c.npy")
+    for name, paths in {"URL": f"{store.url}/in", "glob": f"{store.url}/in/*.jsonl"}.items():
+        with case(name):
+            written = tokenizer.encode_files(paths, tmp_path / "s.npy", storage_options=store.options)
+            assert written.ids.read_bytes() == local.ids.read_bytes()
+    source = Source(f"{store.url}/in", storage_options=store.options)
+    assert count(source) == count(corpus)
+    assert "testing" not in repr(source)
+    assert not any(b"testing" in data for data in local_files(tmp_path).values())
+
+
+def test_parts_on_a_store_are_merged_there(tokenizer, corpus, store, tmp_path):
+    for format in ("megatron", "mds"):
+        for index in range(3):
+            for output in (tmp_path / format / "c", f"{store.url}/{format}/c"):
+                tokenizer.encode_files(corpus, output, format=format, shard=(index, 3), storage_options=store.options)
+        merged = merge_manifests(f"{store.url}/{format}/c", storage_options=store.options)
+        local = merge_manifests(tmp_path / format / "c")
+        assert store.files(format) == local_files(tmp_path / format)
+        assert (merged.num_tokens, len(merged.files)) == (local.num_tokens, len(local.files))
+    again = merge_manifests(f"{store.url}/megatron", storage_options=store.options)
+    assert again.manifest == f"{store.url}/megatron/c.manifest.json"
+    store.put("megatron/c-00001-of-00003.bin", b"")
+    with pytest.raises(ValueError, match=rf"{store.url}/megatron/c-00001-of-00003\.bin has 0 bytes, expected"):
+        merge_manifests(f"{store.url}/megatron", storage_options=store.options)
+
+
+def test_runs_replace_only_their_own_files(tokenizer, corpus, store, tmp_path):
+    output, options = f"{store.url}/out/c", {"format": "megatron", "storage_options": store.options}
+    tokenizer.encode_files(corpus, output, shard_tokens=300, **options)
+    with pytest.raises(FileExistsError, match=rf"{store.url}/out/c\.manifest\.json is of another run"):
+        tokenizer.encode_files(corpus / "a.jsonl", output, shard_tokens=300, **options)
+    tokenizer.encode_files(corpus / "a.jsonl", output, shard_tokens=300, overwrite=True, **options)
+    tokenizer.encode_files(corpus / "a.jsonl", tmp_path / "out" / "c", format="megatron", shard_tokens=300)
+    assert store.files("out") == local_files(tmp_path / "out")
+    store.put("out/c-00099.bin", b"precious")
+    with pytest.raises(FileExistsError, match=rf"{store.url}/out/c-00099\.bin is a shard of another run"):
+        tokenizer.encode_files(corpus / "a.jsonl", output, shard_tokens=300, **options)
+    store.put("a.parquet", b"precious")
+    source = Source(f"{store.url}/a.parquet", errors="bytes")
+    with pytest.raises(ValueError, match=r"output: .*/a\.parquet is a source; choose another output"):
+        tokenizer.encode_files(source, f"{store.url}/a.parquet", format="parquet", storage_options=store.options)
+    store.put("foreign/file", b"precious")
+    with pytest.raises(ValueError, match=r"has files and no mirror\.json"):
+        tokenizer.encode_files(corpus, output, work_dir=f"{store.url}/foreign", **options)
+    assert store.files("foreign") == {"file": b"precious"}
+
+
+def test_tokenizers_and_counts_go_to_a_store_and_back(tokenizer, corpus, store, tmp_path):
+    folder, options = f"{store.url}/tok", {"storage_options": store.options}
+    tokenizer.save_pretrained(tmp_path / "tok")
+    for _ in range(2):
+        assert f"{folder}/tokenizer.json" in tokenizer.save_pretrained(folder, **options)
+        assert store.files("tok") == local_files(tmp_path / "tok")
+    assert BPETokenizer.convert_from(folder, **options).encode("lower 42") == tokenizer.encode("lower 42")
+    store.put("tok/model.safetensors", b"large")
+    assert BPETokenizer.convert_from(folder, **options).model == tokenizer.model
+    with pytest.raises(FileNotFoundError, match=r"no file that ends in \.json, .* in .*/none'"):
+        BPETokenizer.convert_from(f"{store.url}/none", **options)
+    counts = count(corpus)
+    counts.save(f"{store.url}/x.counts", **options)
+    assert WordCounts.load(f"{store.url}/x.counts", **options) == counts
+    with pytest.raises(FileNotFoundError, match=rf"{store.url}/none.counts cannot be read: "):
+        WordCounts.load(f"{store.url}/none.counts", **options)
+    with pytest.raises(ValueError, match="push_to_hub: expected False with a URL"):
+        tokenizer.save_pretrained(folder, push_to_hub=True, **options)
+
+
+def test_counting_resumes_from_a_work_folder_on_a_store(corpus, tmp_path, caplog):
+    work = f"memory://{tmp_path.name}/work"
+    expected = count(corpus)
+    assert count(corpus / "a.jsonl", work_dir=work) == count(corpus / "a.jsonl")
+    with caplog.at_level(logging.INFO):
+        assert count(corpus, work_dir=work) == expected
+    assert "counted before" in caplog.text
+    with pytest.raises(ValueError, match="with pattern"):
+        count(corpus, work_dir=work, pattern="cl100k")
+
+
+def test_file_urls_are_local_paths(tokenizer, corpus, tmp_path):
+    url = (tmp_path / "out").as_uri()
+    tokenizer.encode_files(corpus, f"{url}/c", format="megatron", work_dir=f"{url}/work")
+    tokenizer.encode_files(corpus, tmp_path / "whole" / "c", format="megatron")
+    there = local_files(tmp_path / "out")
+    assert there["work/encoding.log"]
+    assert {name: data for name, data in there.items() if "/" not in name} == local_files(tmp_path / "whole")
+    tokenizer.save_pretrained(f"{url}/tok")
+    assert BPETokenizer.from_pretrained(tmp_path / "out" / "tok").encode("low") == tokenizer.encode("low")
+
+
+def test_commands_write_to_stores(tokenizer, corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tokenizer.save_pretrained("tok")
+    there = Store(f"memory://{tmp_path.name}", {})
+    run("encode", "tok", "in", "-o", "whole", "--format", "megatron")
+    for index in range(2):
+        run("encode", "tok", "in", "-o", f"{there.url}/out/c", "--format", "megatron", "--shard", f"{index}/2")
+    assert "c-00000-of-00002.manifest.json already exists; give --force" in error(
+        "encode", "tok", "in", "-o", f"{there.url}/out/c", "--format", "megatron", "--shard", "0/2"
+    )
+    printed = json.loads(run("merge-manifests", f"{there.url}/out", "--json").stdout)
+    files = there.files("out")
+    ids = [files[path.rpartition("/")[2]] for path in printed["files"] if path.endswith(".bin")]
+    assert b"".join(ids) == (tmp_path / "whole.bin").read_bytes()
+    run("count", "in", "-o", f"{there.url}/x.counts", "--work-dir", f"{there.url}/work")
+    assert "already exists; give --force" in error("count", "in", "-o", f"{there.url}/x.counts")
+    assert WordCounts.load(f"{there.url}/x.counts") == count(corpus)
+
+
+def test_errors_name_the_place_and_the_cause(tokenizer, corpus, tmp_path, monkeypatch):
+    class Full(fsspec.get_filesystem_class("memory")):
+        protocol = "full"
+
+        def put_file(self, *_, **__):
+            raise OSError("the store is full")
+
+    fsspec.register_implementation("full", Full, clobber=True)
+    monkeypatch.setattr(object_stores, "_PAUSE", 0.0)
+    with pytest.raises(OSError, match=r"full://b/c\.bin cannot be written: the store is full"):
+        tokenizer.encode_files(corpus, "full://b/c", format="megatron")
+    with pytest.raises(ValueError, match="output: expected a path or a plain URL"):
+        tokenizer.encode_files(corpus, "simplecache::s3://b/c.npy")
+
+
+@needs_s3
+def test_missing_buckets_are_named(tokenizer, corpus, s3):
+    with pytest.raises(FileNotFoundError, match=r"s3://no-bucket/c\.bin cannot be written: .*bucket.*credentials"):
+        tokenizer.encode_files(corpus, "s3://no-bucket/c", format="megatron", storage_options=s3.options)
+    with pytest.raises(OSError, match=r"s3://b/w cannot be listed: .*unexpected keyword argument 'no_such'"):
+        tokenizer.encode_files(corpus, "c.npy", work_dir="s3://b/w", storage_options={"no_such": 1})
+
+
+def test_arrow_encoders_load_from_a_store(tokenizer, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    tokenizer.save_pretrained(f"memory://{tmp_path.name}/tok")
+    encoded = ArrowEncoder(f"memory://{tmp_path.name}/tok")(pa.table({"text": ["lower"]}))
+    assert encoded["input_ids"].to_pylist() == tokenizer.encode_to_lists(["lower"])
+
+
+@needs_s3
+def test_errors_and_slow_answers_change_nothing(tokenizer, corpus, s3, tmp_path, monkeypatch):
+    """Let a fifth of all requests fail, half of these after they had their effect."""
+    monkeypatch.setattr(object_stores, "_ATTEMPTS", 50)
+    local = tokenizer.encode_files(corpus, tmp_path / "out" / "c", format="megatron", shard_tokens=500)
+    s3.app.faults, s3.app.delay = 0.2, 0.02
+    options = {"format": "megatron", "shard_tokens": 500, "storage_options": s3.options}
+    tokenizer.encode_files(corpus, f"{s3.url}/out/c", work_dir=f"{s3.url}/work", **options)
+    tokenizer.save_pretrained(f"{s3.url}/tok", storage_options=s3.options)
+    s3.app.faults = s3.app.delay = 0.0
+    assert s3.files("out") == local_files(tmp_path / "out")
+    assert BPETokenizer.convert_from(f"{s3.url}/tok", storage_options=s3.options).encode("low") == tokenizer.encode(
+        "low"
+    )
+    assert local.num_tokens > 500
+
+
+@needs_s3
+def test_large_files_go_in_parts_of_which_failed_ones_are_deleted(s3, tmp_path):
+    import s3fs
+
+    data = os.urandom(1 << 20) * 12
+    (tmp_path / "large").write_bytes(data)
+    system = s3fs.S3FileSystem(**s3.options, skip_instance_cache=True)
+    put = system.put_file
+    # Parts of 5 MiB, the smallest that S3 takes; s3fs chooses 50 MiB and more.
+    system.put_file = lambda local, remote: put(local, remote, chunksize=5 << 20)
+    patched = pytest.MonkeyPatch()
+    patched.setattr(object_stores, "file_system", lambda url, options=None: (system, system._strip_protocol(url)))
+    try:
+        s3.app.calls.clear()
+        object_stores.upload(tmp_path / "large", f"{s3.url}/large", s3.options)
+    finally:
+        patched.undo()
+    assert sum(method == "PUT" for method, _ in s3.app.calls) == 3
+    assert s3.files("")["large"] == data
+
+
+@needs_s3
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_killed_runs_resume_on_other_machines(tokenizer, corpus, s3, tmp_path, monkeypatch):
+    """Kill a run again and again at random times, with nothing left but the store, until it survives."""
+    whole = tokenizer.encode_files(corpus, tmp_path / "whole" / "c", format="megatron", shard_tokens=400)
+    monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
+    monkeypatch.setattr(pieces, "_MAX_IDS", 100)
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 200)
+    monkeypatch.setattr(mirrored_folder, "_EVERY", 0.01)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    options = {"format": "megatron", "shard_tokens": 400, "num_workers": 1, "storage_options": s3.options}
+    s3.app.faults, s3.app.delay = 0.03, 0.005
+    random, kills, wanted = Random(0), 0, by_profile(quick=4, thorough=20)
+
+    def encode():
+        tokenizer.encode_files(corpus, f"{s3.url}/out/c", work_dir=f"{s3.url}/work", **options)
+
+    while kills < wanted:
+        delay = random.uniform(0.1, 2.5)
+
+        def encode_and_be_killed(delay=delay):
+            def kill():
+                time.sleep(delay)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            threading.Thread(target=kill, daemon=True).start()
+            encode()
+            time.sleep(60)  # it is killed all the same
+
+        assert forked(encode_and_be_killed) == -signal.SIGKILL
+        kills += 1
+        there = s3.files("out")
+        if "c.manifest.json" in there:  # it is written last
+            assert there == local_files(tmp_path / "whole")
+    assert forked(encode) == 0
+    s3.app.faults = s3.app.delay = 0.0
+    assert s3.files("out") == local_files(tmp_path / "whole")
+    assert len(whole.files) > 4
