@@ -103,7 +103,7 @@ def datatrove(tokenizer: str, table: Any, _rows: int, stack: contextlib.ExitStac
     from hf_bpe.distributed.datatrove import DocumentTokenizer
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    step = DocumentTokenizer(tokenizer, folder / "c")
+    step = DocumentTokenizer(tokenizer, folder / "c", separator=END)
     return _datatrove(lambda documents: [*step.run(documents, 0, 1)], folder / "c-00000-of-00001.ds", table)
 
 
