@@ -4,8 +4,9 @@ With `--tokenizer-json FILE` instead of `--gpt2` texts are encoded with that.
 
 Each FILE's documents are dealt out to slices, which a process encodes one after the other, each fresh; the tables of
 words grow meanwhile. Then counting and learning, of all FILEs. Then calls from two threads of Python, which share the
-texts, next to the same calls from one; with a GIL, short calls take turns. Processes with one thread and two
-alternate; medians, and every run.
+texts, next to the same calls from one; with a GIL, short calls take turns. Hashing, which shares nothing and hardly
+uses memory, says what the machine gives two threads. Processes with one thread and two alternate; medians, and every
+run.
 """
 
 from __future__ import annotations
@@ -107,7 +108,13 @@ def _share(call: Callable[[Any], Any], arguments: list[Any], threads: int) -> No
         list(pool.map(call_each, [arguments[at::threads] for at in range(threads)]))
 
 
-PARTS = {"slices": _slices, "training": _training, "calls": _calls}
+def _machine(options: dict[str, Any], threads: int) -> dict[str, float]:
+    pieces = [bytes(1 << 16)] * 4096
+    seconds, _ = _timed(functools.partial(_share, hashlib.sha256, pieces, threads), options)
+    return {"hashing": seconds}
+
+
+PARTS = {"slices": _slices, "training": _training, "calls": _calls, "machine": _machine}
 
 
 def _load(options: dict[str, Any]) -> Any:
@@ -178,7 +185,7 @@ def main() -> None:
         "realtime": options.realtime,
     }
     jobs = [("slices", {**common, "file": file}) for file in files]
-    jobs += [("training", common), ("calls", {**common, "file": files[0]})]
+    jobs += [("training", common), ("calls", {**common, "file": files[0]}), ("machine", common)]
     summary: dict[str, dict[str, float]] = {}
     runs = []
     for part, job in jobs:
