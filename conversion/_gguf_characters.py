@@ -95,8 +95,8 @@ def as_expressed(definition: Definition) -> Definition:
     Of the merges that make the same token only one is ever made, in any text. Llama 2, Mistral and others have all.
     """
     definition = without_metaspace(definition)
-    model = definition.model
-    if model.characters is None:
+    model, characters = definition.model, definition.model.characters
+    if characters is None:
         return definition
     # Special tokens may be text, if the caller wants that; the others never are.
     added = {i: token.content for i, token in definition.added_tokens.items() if not token.special}
@@ -107,8 +107,8 @@ def as_expressed(definition: Definition) -> Definition:
     if len(merges) < len(model.merges) or not added.keys().isdisjoint(model.vocab):
         vocab = {i: token for i, token in model.vocab.items() if i not in added}
         model = replace(model, vocab=vocab, merges=merges)
-    if model.characters.byte_fallback and model.characters.fuse_unk:  # which has no effect then
-        model = replace(model, characters=replace(model.characters, fuse_unk=False))
+    if characters.byte_fallback and characters.fuse_unk:  # which has no effect then
+        model = replace(model, characters=replace(characters, fuse_unk=False))
     return replace(definition, model=model)
 
 
