@@ -98,7 +98,9 @@ export class Tokenizer {
     const rows = this.#normalizer.leaves(text)
       ? [this.#core.encode(encoder.encode(text), false, false)]
       : this.#parts(text).map(({ segment, id, isFirst }) =>
-          id === undefined ? this.#core.encode(encoder.encode(this.#normalizer.apply(segment)), true, !isFirst) : [id],
+          id === undefined
+            ? this.#core.encode(encoder.encode(this.#normalizer.apply(segment)), true, this.#continues(isFirst))
+            : [id],
         );
     const { before, after } = this.#plan;
     return addSpecialTokens
@@ -135,7 +137,11 @@ export class Tokenizer {
         continue;
       }
       const isWhole = isFirst === undefined;
-      const [ids, offsets] = this.#core.encodeWithOffsets(this.#normalizer.apply(segment), !isWhole, isFirst === false);
+      const [ids, offsets] = this.#core.encodeWithOffsets(
+        this.#normalizer.apply(segment),
+        !isWhole,
+        this.#continues(isFirst),
+      );
       rows.push(ids);
       places.push(offsets.map((place) => place + start));
     }
@@ -181,6 +187,11 @@ export class Tokenizer {
   /** Returns whether an id is that of an added token which is special. */
   isSpecial(id) {
     return this.#core.isSpecial(id);
+  }
+
+  // Whether a part of a text is not where the core may put a space.
+  #continues(isFirst) {
+    return isFirst === false && this.#plan.tellsStart === true;
   }
 
   // The parts of a text that is normalized: added tokens that are searched before that, and segments.

@@ -187,7 +187,13 @@ function spaces(content) {
       Object.hasOwn(PREFIXES, scheme) &&
       !(part.add_prefix_space === false && scheme !== "never");
     if (!isKnown) refuse(`pre_tokenizer: ${excerpt(part)}`);
-    return { prefix: PREFIXES[scheme], splits: flag(part, "split", where, true), keepsSpaces: false };
+    // What follows an added token has a beginning of its own, except where only that of the text has a space.
+    return {
+      prefix: PREFIXES[scheme],
+      tellsStart: scheme === "first",
+      splits: flag(part, "split", where, true),
+      keepsSpaces: false,
+    };
   }
   return refuse(
     `normalizer ${excerpt(content.normalizer)} with pre_tokenizer ${excerpt(content.pre_tokenizer)}: expected ` +
