@@ -53,7 +53,7 @@ class DocumentTokenizer(_TokenizingStep):
     Args:
         tokenizer: a folder or file of a tokenizer, which all workers see under this name; or its URL.
         output: the path or URL of the files, as in `BPETokenizer.encode_files`.
-        format: as in `encode_files`; datatrove's own by default, which its readers and its merger take.
+        format: as in `encode_files`; datatrove's own by default, which its readers take.
         num_workers: the number of threads of a task.
         storage_options: what fsspec takes to reach URLs.
         options: others of `encode_files`: `separator`, `append_separator`, `begin_token`, `pack`, `pack_across`,
