@@ -49,7 +49,8 @@ _STYLE = f"""
 .hf-report .terms dd {{ margin: 0 0 .4rem; }}
 .hf-report footer p {{ margin: 0 0 .3rem; overflow-wrap: anywhere; }}
 .hf-report .key {{
-  display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 11rem)); gap: 1.2rem 1rem; margin: 1.8rem 0 0;
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 1.2rem 1rem; margin: 1.8rem 0 0;
+  max-width: 48rem;
 }}
 .hf-report .key + .about {{ font-size: .84rem; margin-top: .9rem; }}
 .hf-report .key dt {{ font-size: .84rem; }}

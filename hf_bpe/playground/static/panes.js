@@ -205,6 +205,7 @@ export class Pane {
       }
       this.#activate(index);
       this.details.show(this, index, isKept);
+      this.#drawn(index)?.scrollIntoView({block: "nearest"}); // the details may have taken its place
     } catch (error) {
       this.problem(error);
     }
