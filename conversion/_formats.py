@@ -36,6 +36,10 @@ FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _F
 
 _READ_ONLY: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in (rank_folder, tekken)}
 
+_READERS = {"llamacpp": "gguf", "ollama": "gguf", "lmstudio": "gguf", "transformers": "hf", "huggingface": "hf",
+            "tokenizers": "tokenizer.json", "openai": "tiktoken", "mistral": "tekken"}  # fmt: skip
+"""What reads a format, as people may call it → the format."""
+
 _HEAD_BYTES = 1 << 12
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]*")  # not of a version, as in llama-3.1
 
@@ -68,7 +72,9 @@ def named_format(name: str) -> Format:
     """Return the format with a name; raise a ValueError if there is none."""
     known = {**FORMATS, **_READ_ONLY}
     if name not in known:
-        raise ValueError(f"unknown format {name!r}: expected one of {_known()}")
+        meant = _READERS.get(re.sub(r"[-_. ]", "", name.lower()))
+        like = f"; for {name} it is {meant}" if meant else ""
+        raise ValueError(f"unknown format {name!r}: expected one of {_known()}{like}")
     return known[name]
 
 

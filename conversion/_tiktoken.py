@@ -195,7 +195,10 @@ def _check_merges(model: BPEModel, ranks: Mapping[bytes, int]) -> None:
             raise ValueError(f"two merges make the token {token!r}, but tiktoken has only one")
         made.add(token)
         if theirs.get(token) != (first, second):
-            raise ValueError(f"tiktoken would make {token!r} of {theirs.get(token)}, not of {(first, second)}")
+            raise ValueError(
+                f"tiktoken would make the token {token!r} of {_shown(theirs.get(token))}, and this model makes it of "
+                f"{_shown((first, second))}, so some texts would get other ids; choose another format"
+            )
         if ranks[token] < last:
             raise ValueError(
                 f"tiktoken merges in the order of ids, but the merge to {token!r}, with the id {ranks[token]}, comes "
@@ -204,13 +207,20 @@ def _check_merges(model: BPEModel, ranks: Mapping[bytes, int]) -> None:
         last = ranks[token]
     for token in theirs:
         if token not in made:
-            raise ValueError(f"tiktoken would make the token {token!r} of {theirs[token]}, and no merge makes it here")
+            raise ValueError(
+                f"tiktoken would make the token {token!r} of {_shown(theirs[token])}, and no merge makes it here, so "
+                "some texts would get other ids; choose another format"
+            )
     for token, token_id in ranks.items():
         if len(token) > 1 and token not in made and not model.ignore_merges:
             raise ValueError(
                 f"no merge makes token {token_id}, {token!r}; tiktoken would take words for it that are the whole "
                 "token, for it looks for those first"
             )
+
+
+def _shown(parts: tuple[bytes, bytes] | None) -> str:
+    return "no two tokens" if parts is None else f"{parts[0]!r} and {parts[1]!r}"
 
 
 def _peer(path: Path, definition: Definition) -> Peer:

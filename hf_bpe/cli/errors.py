@@ -48,6 +48,7 @@ def _value_problem(text: str) -> str:
     text = re.sub(r"^Input should be a valid integer.*", "expected a whole number", text)
     text = re.sub(r"^Input should be a valid number.*", "expected a number", text)
     text = re.sub(r"^Input should be greater than or equal to", "expected at least", text)
+    text = re.sub(r"^Input should be less than or equal to", "expected at most", text)
     text = re.sub(r"^'(.*)' is not one of (.*)$", _choices, text)
     return re.sub(r"^(\S+) is not in the range x>=(\S+)$", r"expected at least \2, got \1", text)
 

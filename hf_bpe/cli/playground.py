@@ -20,7 +20,7 @@ _EXAMPLE = (
 
 @command(group=LOOK, epilog=EXAMPLE + _EXAMPLE)
 def playground(
-    folders: Annotated[list[str], argument("FOLDER", f"One or more. {FOLDER_HELP}")],
+    folders: Annotated[list[str], argument("FOLDER", f"{FOLDER_HELP} One or more.")],
     text: Annotated[str, option(_TEXT_HELP, metavar="TEXT")] = "",
     port: Annotated[int, option(_PORT_HELP, metavar="N", min=0, max=65535)] = 0,
     no_browser: Annotated[bool, option("Do not open the page in a browser.", "--no-browser")] = False,

@@ -59,7 +59,8 @@ class PrefixCache:
         size = parse_bytes(max_bytes, "prefix_cache")
         if size < _LEAST_BYTES:
             raise ValueError(
-                f"prefix_cache: expected at least {format_bytes(_LEAST_BYTES)}, or None, got {max_bytes!r}"
+                f"prefix_cache: expected at least {format_bytes(_LEAST_BYTES)}, or None, got {max_bytes!r}; give a "
+                "unit, such as '256MB'"
             )
         self._store: Any = require_core("prefix caches").PrefixCache(size)
         self._users: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # what has no cache → the same with this one

@@ -62,7 +62,11 @@ def _cache_of_process(size: str) -> PrefixCache:
     from hf_bpe._utils.memory import parse_bytes
     from hf_bpe.encoding._prefix_cache import PrefixCache
 
-    return PrefixCache(parse_bytes(size, "HF_BPE_PREFIX_CACHE"))
+    parse_bytes(size, "HF_BPE_PREFIX_CACHE")  # raises an error that names the variable
+    try:
+        return PrefixCache(size)
+    except ValueError as error:
+        raise ValueError(str(error).replace("prefix_cache", "HF_BPE_PREFIX_CACHE", 1)) from None
 
 
 def _accelerated(tokenizer: Any, *_: Any, **__: Any) -> Any:

@@ -123,6 +123,7 @@ class TestConvert:
         for option in ("--to", "--from"):
             said = error("convert", folder, tmp_path / "out", option, "onnx")
             assert said.startswith("unknown format 'onnx': expected one of hf, ")
+        assert error("convert", folder, tmp_path / "out", "--to", "llama.cpp").endswith("; for llama.cpp it is gguf")
 
 
 class TestInspect:

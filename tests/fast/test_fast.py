@@ -579,6 +579,9 @@ def test_the_plugin_of_vllm_accelerates_on_request(folder, monkeypatch):
         monkeypatch.setenv("HF_BPE_PREFIX_CACHE", "much")
         with pytest.raises(ValueError, match="HF_BPE_PREFIX_CACHE: expected"):
             register()
+        monkeypatch.setenv("HF_BPE_PREFIX_CACHE", "256")
+        with pytest.raises(ValueError, match=r"HF_BPE_PREFIX_CACHE: expected at least .* such as '256MB'"):
+            register()
     finally:
         unpatch_transformers()
     monkeypatch.setenv("HF_BPE_ACCELERATE", "0")
