@@ -180,9 +180,12 @@ class WordIds {
     return out + value.size;
   }
 
+  // Writes the ids of a word that is not where its search begins, or leaves a gap. It is not inlined, because the loop
+  // that calls it needs the registers.
   template <class Draws>
-  std::uint32_t* find(Key key, std::size_t slot, const Byte* word, std::size_t length, const Byte* readable,
-                      std::uint32_t* out, const PollFunction& poll, const Draws& draws) {
+  [[gnu::noinline]] std::uint32_t* find(Key key, std::size_t slot, const Byte* word, std::size_t length,
+                                        const Byte* readable, std::uint32_t* out, const PollFunction& poll,
+                                        const Draws& draws) {
     constexpr bool kDraws = std::is_same_v<Draws, TextDraws>;
     slot = table_.find_slot(key, slot, word, length);
     if (!table_[slot].is_empty()) return write(table_[slot].value, key, word, length, out, draws);
