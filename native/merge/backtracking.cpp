@@ -1,6 +1,7 @@
 #include "merge/backtracking.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace hf_bpe {
@@ -12,16 +13,45 @@ bool Backtracking::is_affordable(const Vocabulary& vocabulary) {
   return bytes <= kMaxBytes * vocabulary.symbols() + kFew && bytes < Children::kNone;
 }
 
+std::vector<Rank> Backtracking::usable_merges(const Vocabulary& vocabulary, const Bytes& bytes,
+                                              const PollFunction& poll) {
+  const auto& merges = vocabulary.merges();
+  std::vector<Byte> is_made(vocabulary.symbols());  // not of bits, which take longer
+  for (Symbol byte = 0; byte < 256; ++byte) is_made[byte] = bytes[byte];
+  std::vector<Rank> usable;
+  PollInLoop polls(poll);
+  for (Rank rank = 0; rank < merges.size(); ++rank) {
+    polls();
+    if ((is_made[merges[rank].first] & is_made[merges[rank].second]) == 0) continue;
+    is_made[vocabulary.result(rank)] = true;
+    usable.push_back(rank);
+  }
+  return usable;
+}
+
+namespace {
+
+std::vector<Rank> all_merges(const Vocabulary& vocabulary) {
+  std::vector<Rank> ranks(vocabulary.merges().size());
+  std::iota(ranks.begin(), ranks.end(), Rank{0});
+  return ranks;
+}
+
+}  // namespace
+
 Backtracking::Backtracking(const Vocabulary& vocabulary, const PollFunction& poll)
+    : Backtracking(vocabulary, all_merges(vocabulary), poll) {}
+
+Backtracking::Backtracking(const Vocabulary& vocabulary, const std::vector<Rank>& merges, const PollFunction& poll)
     : vocabulary_(vocabulary), made_(vocabulary.symbols(), Made{kNone, kNone, 0, kNone, 0}) {
-  is_exact_ = find_parts(poll);
-  if (is_exact_) build_trie(poll);
+  is_exact_ = find_parts(merges, poll);
+  if (is_exact_) build_trie(merges, poll);
 }
 
 // Finds the parts of each symbol when merged as a word of its own; the size of unreachable ones stays 0. A merge makes
 // its result if its parts, each the result of merging its bytes, stay neighbors until its turn: so merging the bytes is
 // not needed. Returns whether the parts of all merges are made before them, or never.
-bool Backtracking::find_parts(const PollFunction& poll) {
+bool Backtracking::find_parts(const std::vector<Rank>& usable, const PollFunction& poll) {
   const auto& merges = vocabulary_.merges();
   std::vector<bool> is_result(made_.size());
   for (Symbol byte = 0; byte < 256; ++byte) {
@@ -29,7 +59,7 @@ bool Backtracking::find_parts(const PollFunction& poll) {
     made_[byte].size = 1;
   }
   PollInLoop polls(poll);
-  for (Rank rank = 0; rank < merges.size(); ++rank) {
+  for (const Rank rank : usable) {
     const auto [first, second] = merges[rank];
     if (!is_result[first] || !is_result[second]) return false;
     const Symbol result = vocabulary_.result(rank);
@@ -41,17 +71,18 @@ bool Backtracking::find_parts(const PollFunction& poll) {
     }
     polls(steps);
   }
-  for (Rank rank = 0; rank < merges.size(); ++rank) {
+  for (const Rank rank : usable) {
     if (made_[merges[rank].first].age > rank || made_[merges[rank].second].age > rank) return false;
   }
   return true;
 }
 
 // In the order of merges, so that the path of a symbol begins with that of its first part, which exists.
-void Backtracking::build_trie(const PollFunction& poll) {
+void Backtracking::build_trie(const std::vector<Rank>& usable, const PollFunction& poll) {
   std::size_t size = 256, most_nodes = 1 + 256;
-  for (const Made& made : made_) {
-    if (made.age == 0) continue;
+  for (const Rank rank : usable) {
+    const Made& made = made_[vocabulary_.result(rank)];
+    if (made.age != rank + 1) continue;
     size += made.size;
     most_nodes += made_[made.second].size;
   }
@@ -70,7 +101,7 @@ void Backtracking::build_trie(const PollFunction& poll) {
     nodes_.push_back(byte);
   }
   PollInLoop polls(poll);
-  for (Rank rank = 0; rank < vocabulary_.merges().size(); ++rank) {
+  for (const Rank rank : usable) {
     const Symbol symbol = vocabulary_.result(rank);
     const auto& [first, second, age, _, length] = made_[symbol];
     if (age != rank + 1) continue;
@@ -153,6 +184,7 @@ bool Backtracking::merge(const Byte* word, std::size_t length, std::vector<Symbo
   std::size_t steps = 0, polled_steps = 0;
   symbols.clear();
   const Byte* at = word;
+  Symbol stable = kNone, after_stable = kNone;  // the last neighbors that are: in runs all are the same
   Symbol next = longest(at, end, steps);
   while (at != end) {
     polls(steps - std::exchange(polled_steps, steps));
@@ -165,8 +197,14 @@ bool Backtracking::merge(const Byte* word, std::size_t length, std::vector<Symbo
       continue;
     }
     const Byte* next_at = at + made_[next].size;
-    if (!is_dead[static_cast<std::size_t>(next_at - word)] &&
-        (symbols.empty() || is_stable(symbols.back(), next, steps))) {
+    const auto is_stable_here = [&](Symbol before) {
+      if (before == stable && next == after_stable) return true;
+      if (!is_stable(before, next, steps)) return false;
+      stable = before;
+      after_stable = next;
+      return true;
+    };
+    if (!is_dead[static_cast<std::size_t>(next_at - word)] && (symbols.empty() || is_stable_here(symbols.back()))) {
       symbols.push_back(next);
       at = next_at;
       next = longest(at, end, steps);

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -31,8 +32,15 @@ class Backtracking {
   // Whether the tokens are short enough: time and memory of the preparation grow with their bytes.
   static bool is_affordable(const Vocabulary& vocabulary);
 
-  // Only if it is affordable.
+  using Bytes = std::bitset<256>;
+
+  // The merges, by rank, that words of these bytes can use: those whose parts are such bytes, or made by such merges.
+  // Only if the merges of the vocabulary are in order.
+  static std::vector<Rank> usable_merges(const Vocabulary& vocabulary, const Bytes& bytes, const PollFunction& poll);
+
+  // Only if it is affordable. For all words; or for those that can use only some merges, given by rank.
   Backtracking(const Vocabulary& vocabulary, const PollFunction& poll);
+  Backtracking(const Vocabulary& vocabulary, const std::vector<Rank>& merges, const PollFunction& poll);
 
   // Whether the ranks of the model allow it.
   bool is_exact() const { return is_exact_; }
@@ -63,8 +71,8 @@ class Backtracking {
     std::size_t size;   // in bytes
   };
 
-  bool find_parts(const PollFunction& poll);
-  void build_trie(const PollFunction& poll);
+  bool find_parts(const std::vector<Rank>& usable, const PollFunction& poll);
+  void build_trie(const std::vector<Rank>& usable, const PollFunction& poll);
   static std::uint32_t child_of_root(Byte byte) { return 1 + std::uint32_t{byte}; }  // needs no search
   // Whether the bytes of two symbols are merged to just these two by the merges before an age.
   bool are_neighbors_until(std::uint32_t age, Symbol first, Symbol second, std::size_t& steps) const;
@@ -84,6 +92,13 @@ class LazyBacktracking {
   explicit LazyBacktracking(const Vocabulary& vocabulary)
       : vocabulary_(vocabulary), is_affordable_(Backtracking::is_affordable(vocabulary)) {}
   ~LazyBacktracking() { delete made_.load(); }
+
+  bool is_affordable() const { return is_affordable_; }
+  // Whether it is made already, and exact.
+  bool is_ready() const {
+    const Backtracking* const made = made_.load(std::memory_order_acquire);
+    return made != nullptr && made->is_exact();
+  }
 
   // Whether preparing pays after merging by rank has taken this many steps: about as many as preparing takes.
   bool pays_after(std::size_t steps) const { return is_affordable_ && steps >= 2 * vocabulary_.symbol_bytes(); }

@@ -15,6 +15,7 @@
 #include "merge/backtracking.hpp"
 #include "merge/dropout.hpp"
 #include "merge/dropout_merging.hpp"
+#include "merge/few_bytes.hpp"
 #include "merge/interleaved.hpp"
 #include "merge/long_pieces.hpp"
 #include "merge/merging.hpp"
@@ -68,6 +69,7 @@ class WordIds {
         merge_tables_(vocabulary.merge_tables()),
         merge_interleaved_(interleaved_for(simd)),
         merger_(vocabulary),
+        few_bytes_(vocabulary, backtracking.is_affordable()),
         dropout_merger_(vocabulary),
         finds_whole_words_(finds_whole_words && vocabulary.has_whole_words()),
         cuts_words_(cuts_words) {}
@@ -412,6 +414,9 @@ class WordIds {
   }
 
   const std::vector<Symbol>& merge(const Byte* word, std::size_t length, const PollFunction& poll) {
+    if (const auto* const few = backtracking_.is_ready() ? nullptr : few_bytes_.get(word, length, poll)) {
+      return few->merge(word, length, symbols_, poll) ? symbols_ : merger_.merge(word, length, poll);
+    }
     const bool pays =
         length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_ += Merger::heap_steps(length));
     const LongPieces* const pieces = pays && long_pieces_ != nullptr ? long_pieces_->get(poll) : nullptr;
@@ -441,6 +446,7 @@ class WordIds {
   const MergeTables merge_tables_;
   const MergeInterleaved merge_interleaved_;
   Merger merger_;
+  FewBytesBacktracking few_bytes_;
   DropoutMerger dropout_merger_;
   const bool finds_whole_words_, cuts_words_;
   std::vector<PendingWord> missed_;  // words that are not merged yet, and their keys

@@ -12,6 +12,7 @@
 #include "encode/encoder.hpp"
 #include "merge/backtracking.hpp"
 #include "merge/dropout.hpp"
+#include "merge/few_bytes.hpp"
 #include "merge/merging.hpp"
 #include "naive.hpp"
 
@@ -295,6 +296,16 @@ inline bool check_merging(const Model& model, const std::string& word) {
     CHECK(ids_of(merger.merge(begin_of(word), word.size(), kNoPoll)) == expected);  // it is left as it was
   }
   if (!Backtracking::is_affordable(vocabulary)) return false;
+  FewBytesBacktracking few_bytes(vocabulary, true, 0, 1);
+  for (const std::string& each : {word, std::string(word.size(), word[0]), word}) {
+    const Backtracking* const few = few_bytes.get(begin_of(each), each.size(), kNoPoll);
+    CHECK((few != nullptr) == FewBytesBacktracking::is_in_order(vocabulary));
+    std::vector<Symbol> symbols;
+    if (few == nullptr || !few->merge(begin_of(each), each.size(), symbols, kNoPoll)) continue;
+    std::vector<std::uint32_t> expected_of_each;
+    encode_word({model.tokens, model.merges}, each, expected_of_each);
+    CHECK(ids_of(symbols) == expected_of_each);
+  }
   const Backtracking backtracking(vocabulary, kNoPoll);
   std::vector<Symbol> symbols;
   if (!backtracking.is_exact() || !backtracking.merge(begin_of(word), word.size(), symbols, kNoPoll)) return false;

@@ -1,6 +1,7 @@
 // Tests of the ways of merging one word, which give the ids of naive_encoding.hpp.
 #include "examples.hpp"
 #include "merge/backtracking.hpp"
+#include "merge/few_bytes.hpp"
 #include "random_models.hpp"
 
 using namespace naive;
@@ -81,6 +82,51 @@ void test_backtracking_knows_where_it_is_exact() {
   CHECK(!is_exact({{"ab", "c"}, {"a", "b"}}));
 }
 
+void test_words_of_few_bytes_need_only_their_merges() {
+  const Merges merges = {{"a", "b"}, {"d", "d"}, {"ab", "c"}, {"dd", "d"}, {"e", "dd"}, {"e", "e"}};
+  const Vocabulary vocabulary = model_of(merges).vocabulary();
+  FewBytesBacktracking few_bytes(vocabulary, true, 10, 2);
+  Merger by_rank(vocabulary);
+  std::vector<Symbol> symbols;
+  const auto is_merged = [&](const std::string& word) {
+    const Backtracking* const few = few_bytes.get(begin_of(word), word.size(), kNoPoll);
+    if (few == nullptr) return false;
+    CHECK(few->merge(begin_of(word), word.size(), symbols, kNoPoll));
+    CHECK(symbols == by_rank.merge(begin_of(word), word.size(), kNoPoll));
+    return true;
+  };
+  const std::string ds(100, 'd'), es(101, 'e');
+  CHECK(is_merged(ds));
+  CHECK(!is_merged(ds.substr(1, 50)));  // too short
+  CHECK(!is_merged(ds + es));           // four merges of six
+  CHECK(!is_merged(ds + es + "f"));     // and more
+  CHECK(is_merged(ds + "ab"));
+  CHECK(is_merged(es + "f"));
+  CHECK(is_merged(ds));
+  CHECK(FewBytesBacktracking(vocabulary, false, 10, 2).get(begin_of(ds), ds.size(), kNoPoll) == nullptr);
+}
+
+void test_words_of_few_bytes_need_merges_in_order() {
+  const Vocabulary vocabulary = model_of({{"a", "b"}, {"ab", "c"}, {"b", "c"}, {"a", "bc"}}).vocabulary();
+  CHECK(!FewBytesBacktracking::is_in_order(vocabulary));  // two make the same
+  const std::string word(200, 'b');
+  CHECK(FewBytesBacktracking(vocabulary, true, 0, 1).get(begin_of(word), word.size(), kNoPoll) == nullptr);
+}
+
+void test_usable_merges() {
+  const Vocabulary vocabulary = model_of({{"a", "b"}, {"c", "d"}, {"ab", "a"}, {"ab", "cd"}}).vocabulary();
+  const auto usable = [&](const std::string& letters) {
+    Backtracking::Bytes bytes;
+    for (const char letter : letters) bytes.set(static_cast<Byte>(letter));
+    return Backtracking::usable_merges(vocabulary, bytes, kNoPoll);
+  };
+  using Ranks = std::vector<Rank>;
+  CHECK(usable("a") == Ranks());
+  CHECK(usable("abc") == (Ranks{0, 2}));
+  CHECK(usable("cdx") == Ranks{1});
+  CHECK(usable("abcd") == (Ranks{0, 1, 2, 3}));
+}
+
 }  // namespace
 
 int main() {
@@ -89,4 +135,7 @@ int main() {
   test_backtracking_gives_up_where_it_takes_too_many_steps();
   test_nothing_is_prepared_for_tokens_that_are_far_longer_than_their_number_explains();
   test_backtracking_knows_where_it_is_exact();
+  test_words_of_few_bytes_need_only_their_merges();
+  test_words_of_few_bytes_need_merges_in_order();
+  test_usable_merges();
 }

@@ -169,6 +169,12 @@ def test_the_encoding_is_the_only_way_in_which_all_neighbors_are_stable(word, me
     assert stable == [oracle.encode_word(word, merges)]
 
 
+@given(words, merges_in_any_order)
+def test_a_word_needs_only_the_merges_of_its_own_bytes(word, merges):
+    usable = [(first, second) for first, second in merges if {*first, *second} <= {*word}]
+    assert oracle.encode_word(word, usable) == oracle.encode_word(word, merges)
+
+
 @given(st.lists(words, min_size=1, max_size=8), merges_in_any_order, st.randoms(use_true_random=False))
 def test_pruning_changes_no_encoding_whose_tokens_are_kept_and_reaches_all_of_these(texts, merges, rng):
     parts = {}
