@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import phase, say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option, size_of_at_least
@@ -139,8 +140,10 @@ def train(
         raise typer.BadParameter("is required with --counts and --superwords-after", param_hint="'--superword-counts'")
     several = sizes if len(sizes) > 1 else superwords_after or []
     folders = [output / str(number) for number in several] if len(several) > 1 else [output]
+    if (work_dir := running.get("work_dir")) is not None:
+        check_output("work_dir", work_dir)  # the log of merges is a local file
     for folder in folders:
-        check_folder(folder, force or is_resumed(running.get("work_dir"), COUNTING_LOG, MERGES_LOG))
+        check_folder(folder, force or is_resumed(work_dir, COUNTING_LOG, MERGES_LOG))
     first = None if initial is None else _load_without_added_tokens(initial)
     roles = given_roles(bos_token, eos_token, pad_token, unk_token)
     listed = [*dict.fromkeys([*(special_token or []), *roles.values()])]

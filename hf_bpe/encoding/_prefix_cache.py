@@ -51,7 +51,7 @@ class PrefixCache:
     >>> tokenizer.prefix_cache = PrefixCache("16MB")
     >>> ids = tokenizer.encode("low lower lowest " * 100), tokenizer.encode("low lower lowest " * 101)
     >>> statistics = tokenizer.prefix_cache.statistics()
-    >>> statistics.hits, statistics.reused_bytes > 1600
+    >>> statistics.hits, statistics.reused_bytes > 1500
     (1, True)
     """
 
