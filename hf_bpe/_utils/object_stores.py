@@ -175,9 +175,17 @@ def sizes(url: str, options: StorageOptions | None = None) -> dict[str, int]:
 
 
 def exists(url: str, options: StorageOptions | None = None) -> bool:
-    """Return whether there is a file at a URL."""
+    """Return whether there is a file at a URL; raise an OSError if the store does not say."""
     system, path = file_system(url, options)
-    return bool(_retried(lambda: system.isfile(path), url, "read"))
+
+    def is_there() -> bool:
+        system.invalidate_cache()
+        try:
+            return bool(system.info(path)["type"] == "file")
+        except FileNotFoundError:
+            return False
+
+    return _retried(is_there, url, "read")  # isfile of fsspec takes any error for a file that is absent
 
 
 def remove(url: str, options: StorageOptions | None = None) -> None:

@@ -267,6 +267,21 @@ def test_errors_name_the_place_and_the_cause(tokenizer, corpus, tmp_path, monkey
         tokenizer.encode_files(corpus, "simplecache::s3://b/c.npy")
 
 
+def test_store_that_does_not_answer_is_not_taken_for_empty(monkeypatch):
+    class Down(fsspec.get_filesystem_class("memory")):
+        protocol = "down"
+        isfile = fsspec.AbstractFileSystem.isfile
+
+        def info(self, *_, **__):
+            raise OSError("no answer")
+
+    fsspec.register_implementation("down", Down, clobber=True)
+    monkeypatch.setattr(object_stores, "_PAUSE", 0.0)
+    with pytest.raises(OSError, match=r"down://b/c cannot be read: no answer"):
+        object_stores.exists("down://b/c")
+    assert not object_stores.exists("memory://none/c")
+
+
 @needs_s3
 def test_missing_buckets_are_named(tokenizer, corpus, s3):
     with pytest.raises(FileNotFoundError, match=r"s3://no-bucket/c\.bin cannot be written: .*bucket.*credentials"):
