@@ -13,6 +13,7 @@ _SCHEME = "[A-Za-z][A-Za-z0-9+.-]+:"  # a drive of Windows has one letter
 _URL = re.compile(rf"{_SCHEME}//")
 # As an output: pathlib turns :// into :/ (on Windows, :\), and fsspec chains URLs, as in simplecache::s3://bucket/x.
 _OUTPUT_URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}[/{re.escape(os.sep)}]")
+_WHOLE_URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}//")
 
 
 def is_url(name: str) -> bool:
@@ -28,13 +29,15 @@ def output_url(value: str | os.PathLike[str]) -> str | None:
     """Return the URL that an output is, also if pathlib has shortened it; None for a local path.
 
     >>> from pathlib import Path
-    >>> output_url(Path("s3://bucket/ids.npy")), output_url("memory://x"), output_url("a:b.npy")
-    ('s3://bucket/ids.npy', 'memory://x', None)
+    >>> output_url(Path("s3://bucket/ids.npy")), output_url("hdfs:///x"), output_url("a:b.npy")
+    ('s3://bucket/ids.npy', 'hdfs:///x', None)
     """
     path = os.fspath(value)
     if _OUTPUT_URL.match(path) is None:
         return None
-    return re.sub(r":[/\\]+", "://", path, count=1)
+    if _WHOLE_URL.match(path):  # the host may be empty, as in hdfs:///data
+        return path
+    return re.sub(r":[/\\]", "://", path, count=1)
 
 
 def check_destination(name: str, value: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, WordCounts, train
-from hf_bpe._utils.paths import check_output, is_url
+from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.analysis import compare, report
 from hf_bpe.editing import Remap
 from hf_bpe.fast import accelerate
@@ -84,6 +84,13 @@ def test_url_of_any_scheme_is_no_output():
     for url in (*URLS, *map(Path, URLS)):
         with case(url), pytest.raises(ValueError, match="path: expected a local path, got the URL"):
             check_output("path", url)
+
+
+def test_url_given_as_text_stays_as_it_is():
+    for url in ("hdfs:///data/c", "s3://b//c", "memory://x", "hdfs://host/data/c"):
+        assert check_destination("output", url) == url
+    assert check_destination("output", Path("s3://b/x")) == "s3://b/x"
+    assert check_destination("output", "file:///tmp/x") == ("tmp/x" if os.name == "nt" else "/tmp/x")
 
 
 def test_local_file_whose_name_has_a_colon_is_written(folder):
