@@ -116,9 +116,8 @@ class _Store:
             if others:
                 found = join(self._parent(target.folder), others[0])
                 raise FileExistsError(f"{found} is a shard of another run; delete its shards, or choose another output")
-        if old is not None and old != read_json(target.manifest):
-            for path in target.about_all:
-                remove(self.url(path), self._options)
+        for path in target.about_all if old is not None else ():  # also one that says the same of other bytes
+            remove(self.url(path), self._options)
         transfer(upload, ((path, self.url(path)) for path in new), self._options)
         for name in sorted(replaced):
             if target.has_name(name):

@@ -191,6 +191,38 @@ def test_runs_replace_only_their_own_files(tokenizer, corpus, store, tmp_path):
     assert store.files("foreign") == {"file": b"precious"}
 
 
+class Broken(fsspec.get_filesystem_class("memory")):
+    """A store in memory that refuses files whose names end in `refused`."""
+
+    protocol = "broken"
+    refused = ()
+
+    def put_file(self, lpath, rpath, **options):
+        if rpath.rpartition("/")[2].split(".uploading")[0].rpartition(".")[0].endswith(self.refused):
+            raise OSError("the store is full")
+        super().put_file(lpath, rpath, **options)
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    fsspec.register_implementation("broken", Broken, clobber=True)
+    monkeypatch.setattr(object_stores, "_PAUSE", 0.0)
+    monkeypatch.setattr(Broken, "refused", ())
+    return Store(f"broken://{tmp_path.name}", {})
+
+
+def test_manifest_is_gone_before_files_are_replaced(tokenizer, corpus, broken, monkeypatch):
+    encode = {"format": "megatron", "overwrite": True}
+    tokenizer.encode_files(corpus, f"{broken.url}/c", **encode)
+    monkeypatch.setattr(Broken, "refused", (".idx",))
+    with pytest.raises(OSError, match=r"c\.idx cannot be written: the store is full"):
+        tokenizer.encode_files(corpus, f"{broken.url}/c", **encode)
+    assert sorted(broken.files("")) == ["c.bin", "c.idx"]
+    monkeypatch.setattr(Broken, "refused", ())
+    tokenizer.encode_files(corpus, f"{broken.url}/c", **encode)
+    assert sorted(broken.files("")) == ["c.bin", "c.idx", "c.manifest.json"]
+
+
 def test_tokenizers_and_counts_go_to_a_store_and_back(tokenizer, corpus, store, tmp_path):
     folder, options = f"{store.url}/tok", {"storage_options": store.options}
     tokenizer.save_pretrained(tmp_path / "tok")
