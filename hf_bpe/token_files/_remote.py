@@ -71,7 +71,7 @@ class Places:
         if old is not None and job.shard_tokens is not None and not (overwrite or _is_same_run(old, job)):
             raise FileExistsError(f"{manifest} is of another run; delete its files, or choose another output")
         written = encode_sources(job, workers, self.work, show_progress, overwrite)
-        store.publish(written, job, old)
+        store.publish(written, job, old, overwrite)
         return store.described(written)
 
 
@@ -103,19 +103,21 @@ class _Store:
             except ValueError:
                 return {}
 
-    def publish(self, written: EncodedFiles, job: Job, old: Any) -> None:
-        """Upload all files, the manifest last, and delete those of an earlier run that they replace."""
+    def publish(self, written: EncodedFiles, job: Job, old: Any, overwrite: bool) -> None:
+        """Upload all files, the manifest last, and with `overwrite` delete other shards of this output."""
         target = job.target
         new = [Path(path) for path in written.files]
         about = [path for path in reversed(target.about_all) if path.exists()]
         names = {path.name for path in new}
-        replaced = {*_files_of(old)} - names
+        replaced = {*_files_of(old)} - names if overwrite else set()
         if job.shard_tokens is not None:
             there = [name for name in sizes(self._parent(target.folder), self._options) if "/" not in name]
-            others = [n for n in there if target.has_name(n) and n not in names | replaced and not n.endswith(".json")]
-            if others:
-                found = join(self._parent(target.folder), others[0])
-                raise FileExistsError(f"{found} is a shard of another run; delete its shards, or choose another output")
+            others = {name for name in there if target.has_name(name) and not name.endswith(".json")} - names
+            if overwrite:
+                replaced |= others  # also those that an interrupted run has left
+            elif others:
+                found = join(self._parent(target.folder), min(others))
+                raise FileExistsError(f"{found} is a shard of another run; delete its shards, or give overwrite=True")
         for path in target.about_all if old is not None else ():  # also one that says the same of other bytes
             remove(self.url(path), self._options)
         transfer(upload, ((path, self.url(path)) for path in new), self._options)

@@ -223,6 +223,24 @@ def test_manifest_is_gone_before_files_are_replaced(tokenizer, corpus, broken, m
     assert sorted(broken.files("")) == ["c.bin", "c.idx", "c.manifest.json"]
 
 
+def test_shards_of_an_earlier_run_go_only_with_overwrite(tokenizer, corpus, broken, tmp_path, monkeypatch):
+    output, options = f"{broken.url}/c", {"format": "megatron", "shard_tokens": 100}
+    tokenizer.encode_files(corpus, output, **options)
+    before = broken.files("")
+    for path in corpus.iterdir():
+        path.write_text(path.read_text(encoding="utf-8")[:1000].rpartition("\n")[0], encoding="utf-8")
+    with pytest.raises(FileExistsError, match="of another run"):
+        tokenizer.encode_files(corpus, output, **options)
+    assert broken.files("") == before
+    tokenizer.encode_files(corpus, tmp_path / "out" / "c", **options)
+    monkeypatch.setattr(Broken, "refused", ("-00001.bin",))
+    with pytest.raises(OSError, match=r"c-00001\.bin cannot be written: the store is full"):
+        tokenizer.encode_files(corpus, output, overwrite=True, **options)
+    monkeypatch.setattr(Broken, "refused", ())
+    tokenizer.encode_files(corpus, output, overwrite=True, **options)
+    assert broken.files("") == local_files(tmp_path / "out")
+
+
 def test_tokenizers_and_counts_go_to_a_store_and_back(tokenizer, corpus, store, tmp_path):
     folder, options = f"{store.url}/tok", {"storage_options": store.options}
     tokenizer.save_pretrained(tmp_path / "tok")
