@@ -6,6 +6,8 @@ once write the same bytes.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 import tempfile
@@ -16,12 +18,23 @@ from typing import Any
 
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.mirrored_folder import mirrored_folder
-from hf_bpe._utils.object_stores import StorageOptions, download, join, parent_and_name, remove, sizes, transfer, upload
+from hf_bpe._utils.object_stores import (
+    StorageOptions,
+    download,
+    exists,
+    join,
+    parent_and_name,
+    remove,
+    sizes,
+    transfer,
+    upload,
+)
 from hf_bpe._utils.paths import is_url
 from hf_bpe.token_files._encoding import EncodedFiles, Job, encode_sources
 from hf_bpe.token_files._run import LOG
 
 _OUTPUT = "output"  # the folder of the files in a work folder
+_RECORD = ".uploading"  # after the name of the manifest, while files are uploaded; lists of files leave it out
 
 logger = logging.getLogger(__name__)
 
@@ -68,10 +81,12 @@ class Places:
         if replaced := [source.name for source in job.sources if source.name in written_names]:
             raise ValueError(f"output: {replaced[0]} is a source; choose another output")
         old = store.manifest(job.target.manifest)
-        if old is not None and job.shard_tokens is not None and not (overwrite or _is_same_run(old, job)):
-            raise FileExistsError(f"{manifest} is of another run; delete its files, or choose another output")
+        run = _digest(job)
+        if not overwrite:
+            is_begun = self.work is not None and (self.work / LOG).exists()  # else its first run has found nothing
+            store.check_free(job, old, run, is_begun)
         written = encode_sources(job, workers, self.work, show_progress, overwrite)
-        store.publish(written, job, old, overwrite)
+        store.publish(written, job, old, overwrite, run)
         return store.described(written)
 
 
@@ -103,7 +118,59 @@ class _Store:
             except ValueError:
                 return {}
 
-    def publish(self, written: EncodedFiles, job: Job, old: Any, overwrite: bool) -> None:
+    def check_free(self, job: Job, old: Any, run: str | None, is_begun: bool) -> None:
+        """Raise a FileExistsError for what another run has written.
+
+        Args:
+            job: the run.
+            old: the manifest that is there.
+            run: what identifies the run.
+            is_begun: whether its work folder has its log, which it begins only if the output is free.
+        """
+        target = job.target
+        # The settings of a part name the versions of all sources; those of a whole corpus do not.
+        is_known = is_begun or "plan" in job.settings
+        if old is not None and is_known and _is_same_run(old, job):
+            return
+        if run is not None and self._record(target.manifest) == run:
+            return
+        if old is not None:
+            found = [self.url(target.manifest)]
+        elif is_begun:
+            return
+        elif job.shard_tokens is None:
+            urls = [self.url(target.folder / name) for name in target.names(None)]
+            found = [url for url in urls if exists(url, self._options)]
+        else:
+            found = [join(self._parent(target.folder), name) for name in self._shards_there(job)]
+        if found:
+            raise FileExistsError(
+                f"{found[0]} is of another run; delete its files, choose another output, or replace them "
+                "(overwrite=True, --force)"
+            )
+
+    def _shards_there(self, job: Job) -> list[str]:
+        """Return the names of files with ids and their indices that this output has on the store."""
+        there = sizes(self._parent(job.target.folder), self._options)
+        return sorted(n for n in there if "/" not in n and job.target.has_name(n) and not n.endswith(".json"))
+
+    def _record(self, manifest: Path) -> str | None:
+        """Return what identifies the run whose upload has begun and has not ended; None for none."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, "record")
+            try:
+                download(self.url(manifest) + _RECORD, copy, self._options)
+            except FileNotFoundError:
+                return None
+            return copy.read_bytes().decode(errors="replace")
+
+    def _begin(self, manifest: Path, run: str) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            record = Path(folder, "record")
+            record.write_text(run, encoding="utf-8")
+            upload(record, self.url(manifest) + _RECORD, self._options)
+
+    def publish(self, written: EncodedFiles, job: Job, old: Any, overwrite: bool, run: str | None) -> None:
         """Upload all files, the manifest last, and with `overwrite` delete other shards of this output."""
         target = job.target
         new = [Path(path) for path in written.files]
@@ -111,13 +178,14 @@ class _Store:
         names = {path.name for path in new}
         replaced = {*_files_of(old)} - names if overwrite else set()
         if job.shard_tokens is not None:
-            there = [name for name in sizes(self._parent(target.folder), self._options) if "/" not in name]
-            others = {name for name in there if target.has_name(name) and not name.endswith(".json")} - names
+            others = {*self._shards_there(job)} - names
             if overwrite:
                 replaced |= others  # also those that an interrupted run has left
             elif others:
                 found = join(self._parent(target.folder), min(others))
                 raise FileExistsError(f"{found} is a shard of another run; delete its shards, or give overwrite=True")
+        if run is not None:
+            self._begin(target.manifest, run)
         for path in target.about_all if old is not None else ():  # also one that says the same of other bytes
             remove(self.url(path), self._options)
         transfer(upload, ((path, self.url(path)) for path in new), self._options)
@@ -126,6 +194,8 @@ class _Store:
                 remove(join(self._parent(target.folder), name), self._options)
         for path in about:
             upload(path, self.url(path), self._options)
+        if run is not None:
+            remove(self.url(target.manifest) + _RECORD, self._options)
         logger.info("uploaded %d files to %s", len(new) + len(about), self._folder)
 
     def _parent(self, folder: Path) -> str:
@@ -146,6 +216,14 @@ def _files_of(manifest: Any) -> list[str]:
         return [name for shard in manifest["shards"] for name in shard["files"]]
     except (KeyError, TypeError):
         return []
+
+
+def _digest(job: Job) -> str | None:
+    """Return what differs for runs that write other bytes; None if a source can be read only once."""
+    if any(source.version is None for source in job.sources):
+        return None
+    run = [job.settings, job.shard_tokens, [source.key for source in job.sources]]
+    return hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()
 
 
 def _is_same_run(manifest: Any, job: Job) -> bool:

@@ -49,7 +49,11 @@ class Store:
         """Return the content of all files in a folder by their names."""
         system, path = fsspec.core.url_to_fs(f"{self.url}/{folder}", **self.options)
         system.invalidate_cache()
-        return {name.removeprefix(path).lstrip("/"): system.cat_file(name) for name in system.find(path)}
+        return {
+            name.removeprefix(path).lstrip("/"): system.cat_file(name)
+            for name in system.find(path)
+            if not name.endswith(".uploading")
+        }
 
     def put(self, name, data):
         system, path = fsspec.core.url_to_fs(f"{self.url}/{name}", **self.options)
@@ -129,9 +133,12 @@ def test_files_on_a_store_are_those_of_a_local_run(tokenizer, corpus, store, tmp
     name = "c.npy" if options["format"] == "npy" else "c"
     local = tokenizer.encode_files(corpus, tmp_path / "out" / name, **options)
     work_dir = {None: None, "local": tmp_path / "work", "store": f"{store.url}/work"}[work]
+    is_known = work is not None or "shard" in options  # else it cannot be told from another run
     where = {"work_dir": work_dir, "storage_options": store.options}
-    for _ in range(2):  # a run that is repeated writes the same
-        written = tokenizer.encode_files(corpus, f"{store.url}/out/{name}", **where, **options)
+    for is_again in (False, True):  # a run that is repeated writes the same
+        written = tokenizer.encode_files(
+            corpus, f"{store.url}/out/{name}", overwrite=is_again and not is_known, **where, **options
+        )
         assert store.files("out") == local_files(tmp_path / "out")
     assert [str(path) for path in written.files] == [
         f"{store.url}/out/{path.relative_to(tmp_path / 'out').as_posix()}" for path in local.files
@@ -179,7 +186,7 @@ def test_runs_replace_only_their_own_files(tokenizer, corpus, store, tmp_path):
     tokenizer.encode_files(corpus / "a.jsonl", tmp_path / "out" / "c", format="megatron", shard_tokens=300)
     assert store.files("out") == local_files(tmp_path / "out")
     store.put("out/c-00099.bin", b"precious")
-    with pytest.raises(FileExistsError, match=rf"{store.url}/out/c-00099\.bin is a shard of another run"):
+    with pytest.raises(FileExistsError, match=rf"{store.url}/out/c\.manifest\.json is of another run"):
         tokenizer.encode_files(corpus / "a.jsonl", output, shard_tokens=300, **options)
     store.put("a.parquet", b"precious")
     source = Source(f"{store.url}/a.parquet", errors="bytes")
@@ -239,6 +246,38 @@ def test_shards_of_an_earlier_run_go_only_with_overwrite(tokenizer, corpus, brok
     monkeypatch.setattr(Broken, "refused", ())
     tokenizer.encode_files(corpus, output, overwrite=True, **options)
     assert broken.files("") == local_files(tmp_path / "out")
+
+
+@pytest.mark.parametrize("shard_tokens", [None, 100])
+def test_files_of_other_runs_are_replaced_only_with_overwrite(tokenizer, corpus, broken, monkeypatch, shard_tokens):
+    output, options = f"{broken.url}/c", {"format": "megatron", "shard_tokens": shard_tokens}
+    first = "c.bin" if shard_tokens is None else "c-00000.bin"
+    broken.put(first, b"precious")
+    with pytest.raises(FileExistsError, match=rf"broken://.*/{first} is of another run; .*overwrite=True"):
+        tokenizer.encode_files(corpus, output, **options)
+    assert broken.files("") == {first: b"precious"}
+    tokenizer.encode_files(corpus, output, overwrite=True, **options)
+    before = broken.files("")
+    path = corpus / "a.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("widest", "tsediw"), encoding="utf-8")  # of equal size
+    with pytest.raises(FileExistsError, match=r"c\.manifest\.json is of another run; .*overwrite=True"):
+        tokenizer.encode_files(corpus, output, **options)
+    assert broken.files("") == before
+
+
+@pytest.mark.parametrize("options", [{}, {"shard_tokens": 100}, {"shard": (0, 2)}], ids=str)
+def test_interrupted_uploads_are_done_again(tokenizer, corpus, broken, monkeypatch, options):
+    output, options = f"{broken.url}/c", {"format": "megatron", **options}
+    monkeypatch.setattr(Broken, "refused", ("manifest.json",))
+    with pytest.raises(OSError, match=r"manifest\.json cannot be written"):
+        tokenizer.encode_files(corpus, output, **options)
+    assert len(broken.files("")) >= 2
+    monkeypatch.setattr(Broken, "refused", ())
+    with pytest.raises(FileExistsError, match="is of another run"):
+        tokenizer.encode_files(corpus, output, begin_token=END, **options)
+    written = tokenizer.encode_files(corpus, output, **options)
+    assert len(broken.files("")) == len(written.files) + 1
+    assert not object_stores.exists(f"{written.manifest}.uploading")
 
 
 def test_tokenizers_and_counts_go_to_a_store_and_back(tokenizer, corpus, store, tmp_path):

@@ -96,7 +96,8 @@ class FileMethods(ConversionMethods):
                 If it is a URL, a local copy in the temporary folder is copied there each minute.
             storage_options: what fsspec takes to reach the URLs among `paths`, `output` and `work_dir`, as in `Source`.
             overwrite: replace the shards that the manifest of an earlier run lists. The old files stay until all new
-                ones are whole, so there must be room for both. A file of a single shard is always replaced so.
+                ones are whole, so there must be room for both. A file of a single shard is always replaced so, but at a
+                URL nothing of another run is replaced without this.
             show_progress: show a bar of the bytes read, with the number of tokens, on standard error.
 
         Raises:
