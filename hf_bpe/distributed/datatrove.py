@@ -48,7 +48,8 @@ class DocumentTokenizer(_TokenizingStep):
 
     Task 7 of 100 writes `out/c-00007-of-00100.ds` and its manifest, which comes last. A task that runs twice writes the
     same bytes. Documents are not shuffled: without filters the files of all tasks hold what `encode_files` writes for
-    the documents of task 0, then those of task 1, and so on. A task without text writes only a manifest.
+    the documents of task 0, then those of task 1, and so on, as JSON lines: a separator inside a document is ordinary
+    text. A task without text writes only a manifest.
 
     Args:
         tokenizer: a folder or file of a tokenizer, which all workers see under this name; or its URL.

@@ -89,7 +89,8 @@ def make_job(
     if pack is not None and not (pack_across or target.format.keeps_rows):
         raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
     copied = _check_copied(copy_columns, target, sources, is_across=pack is not None and pack_across)
-    are_texts = all(source.format == "text" for source in sources)
+    # The texts of an iterable are records, whatever its format says.
+    are_texts = all(source.is_file and source.format == "text" for source in sources)
     if random.stochastok > 0 and any(source.format == "text" for source in sources):
         name = next(source.name for source in sources if source.format == "text")
         raise ValueError(

@@ -69,6 +69,21 @@ def test_token_files_are_those_of_one_process(files, tmp_path, options):
         assert manifest(tmp_path / "out" / "c.manifest.json") == manifest(whole.manifest)
 
 
+@pytest.mark.parametrize("format", ["datatrove", "megatron"])
+def test_separator_inside_a_document_is_ordinary_text(files, tmp_path, format):
+    texts = [f"low{END}lower", "", "low", END, f"x{END}", "y"]
+    step = DocumentTokenizer(files / "tok", tmp_path / "c", format=format)
+    step.run([Document(text, "") for text in texts], 0, 1)
+    (tmp_path / "in.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
+    tokenizer = BPETokenizer.from_pretrained(files / "tok")
+    whole = tokenizer.encode_files(tmp_path / "in.jsonl", tmp_path / "whole", format=format)
+    for path in whole.files:
+        there = tmp_path / f"c-00000-of-00001{path.name.removeprefix('whole')}"
+        assert there.read_bytes() == path.read_bytes()
+    assert whole.num_documents == len(texts) - 1  # without the empty one
+    assert manifest(tmp_path / "c-00000-of-00001.manifest.json")["documents"] == whole.num_documents
+
+
 def test_its_tokenizer_gives_the_same_ids(files, tmp_path):
     from datatrove.pipeline.tokens import DocumentTokenizer as Peer
 
