@@ -260,6 +260,13 @@ function addedTokens(tokens, vocabulary) {
 
 function checkTokens({ tokens, isOfCharacters, keepsSpaces, ignoresMerges }, vocabulary) {
   for (const { content, flags } of tokens) {
+    // They are searched in the text with its spaces and SPACEs, which are the same to the core.
+    if (isOfCharacters && !keepsSpaces && flags & 2 && (flags & 12 || content.includes(SPACE) || content.includes(" "))) {
+      refuse(
+        `added_tokens: ${excerpt(content)} is normalized, in a model with Metaspace; expected neither lstrip, rstrip, ` +
+          `a space nor ${SPACE}`,
+      );
+    }
     if (isOfCharacters && keepsSpaces && flags & 2) {
       refuse(`added_tokens: ${excerpt(content)} is normalized, in a model whose normalizer writes spaces`);
     }

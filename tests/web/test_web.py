@@ -13,7 +13,7 @@ import sys
 import threading
 
 import pytest
-from tokenizers import normalizers
+from tokenizers import Tokenizer, normalizers
 
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json import read_tokenizer_json
@@ -215,6 +215,47 @@ def test_parts_of_character_files_mean_the_same(web_build, test_data, tmp_path):
         with case(parts):
             file = variant(test_data, tmp_path, "mistral_v0_1", added_tokens=tokens, **parts)
             compare(file, Pipeline.of(read_tokenizer_json(file)), mixed_texts())
+
+
+def metaspace_file(path, *tokens, **parts):
+    """Write a model of characters with Metaspace, few tokens, and these added tokens."""
+    model = {"type": "BPE", "unk_token": "<unk>", "fuse_unk": False, "byte_fallback": False, "dropout": None}
+    model |= {"vocab": {"<unk>": 0, "▁": 1, "a": 2, "b": 3}, "merges": []}
+    content = {"version": "1.0", "normalizer": None, "pre_tokenizer": METASPACE[0], "post_processor": None}
+    content["decoder"] = {
+        "type": "Sequence",
+        "decoders": [
+            {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+            {"type": "ByteFallback"},
+            {"type": "Fuse"},
+        ],
+    }
+    content |= {"added_tokens": [token(0, "<unk>", "special", first=0), *tokens], "model": model}
+    path.write_text(json.dumps(content | parts), encoding="utf-8")
+    return path
+
+
+def test_normalized_tokens_of_metaspace_files_are_searched_in_the_text_or_refused(web_build, tmp_path):
+    tokens = (
+        token(0, "<n>", "normalized", first=4),
+        token(1, "ab", "normalized", "single_word", first=4),
+        token(2, "▁▁", "lstrip", first=4),
+    )
+    file = metaspace_file(tmp_path / "tokenizer.json", *tokens)
+    pieces = ["a", "b", "ab", " ", "  ", "▁", "▁▁", "<n>"]
+    generator = random.Random(5)
+    texts = ["a  b", "a▁▁b", *("".join(generator.choices(pieces, k=6)) for _ in range(300))]
+    for scheme in METASPACE:
+        with case(scheme):
+            metaspace_file(file, *tokens, pre_tokenizer=scheme)
+            tokenizer = Tokenizer.from_file(str(file))
+            rows = [tokenizer.encode(text).ids for text in texts]
+            assert ask(file, [["encode", text] for text in texts]) == rows
+    for content, *flags in [("▁▁",), ("x y",), ("<l>", "lstrip"), ("<r>", "rstrip")]:
+        with case(content):
+            metaspace_file(file, token(0, content, "normalized", *flags, first=4))
+            (answer,) = ask(file, [])
+            assert f'added_tokens: "{content}" is normalized, in a model with Metaspace' in answer["error"]
 
 
 @thorough
