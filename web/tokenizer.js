@@ -251,8 +251,9 @@ export class Tokenizer {
       }
       const [leading, trailing] = spaces;
       const isKept = (i === 0 || begin === 0) && this.#plan.trim === "all but a first space" && leading === 1;
-      if (leading > 0 && !isKept) begin = Math.min(begin + leading, end);
-      if (trailing > 0 && end >= trailing) end = Math.max(end - trailing, begin);
+      if (leading > 0 && !isKept) begin = Math.min(moved(text, begin, leading), end);
+      const trimmed = moved(text, end, -trailing);
+      if (trimmed >= 0) end = Math.max(trimmed, begin);
       [offsets[2 * i], offsets[2 * i + 1]] = [begin, end];
     }
   }
@@ -287,6 +288,15 @@ function joined(rows) {
     at += row.length;
   }
   return all;
+}
+
+// The place some characters after another one, or before it, never inside a surrogate pair: an id whose bytes begin with
+// the space that was put first may have only part of a character. -1 before the beginning.
+function moved(text, place, characters) {
+  const isPair = (at) => at >= 0 && text.codePointAt(at) > 0xffff;
+  for (let i = 0; i < characters; i++) place += isPair(place) ? 2 : 1;
+  for (let i = 0; i > characters && place >= 0; i--) place -= isPair(place - 2) ? 2 : 1;
+  return place;
 }
 
 // How many white space characters are at the beginning and at the end of what an added token matched.

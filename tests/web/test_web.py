@@ -258,6 +258,19 @@ def test_normalized_tokens_of_metaspace_files_are_searched_in_the_text_or_refuse
             assert f'added_tokens: "{content}" is normalized, in a model with Metaspace' in answer["error"]
 
 
+def test_offsets_with_a_prefix_space_and_trimming_cut_no_surrogate_pair(web_build, test_data, tmp_path):
+    texts = ["😀", "😀 😀", " 😀", "  😀 ", "a😀", "\n😀", "é", "\ud800", "", "   ", "𝒳𝒴 low 🦊"]
+    texts += [f"{text}<w>{text}" for text in texts]
+    for name in ("minimind", "gpt_neox"):
+        file = test_data / "tokenizers" / name / "tokenizer.json"
+        content = json.loads(file.read_text("utf-8"))
+        split = WITH_SPACE if name == "minimind" else content["pre_tokenizer"] | {"add_prefix_space": True}
+        for processor in (BYTE_LEVEL, WITH_SPACE):
+            with case(name, processor):
+                path = variant(test_data, tmp_path, name, pre_tokenizer=split, post_processor=processor)
+                compare(path, Pipeline.of(read_tokenizer_json(path)), texts)
+
+
 @thorough
 def test_missing_bytes_mean_the_same(web_build, test_data, tmp_path):
     content = json.loads((test_data / "tokenizers" / "minimind" / "tokenizer.json").read_text("utf-8"))
