@@ -32,7 +32,12 @@ _TYPE = "🔢 - TOKENIZER"
 _Step: Any = object if PipelineStep is None else PipelineStep
 
 
-class _TokenizingStep(_Step):
+class _WithStorageOptions:
+    __slots__ = ("_storage_options",)  # not in __dict__, which executors write to executor.json
+    _storage_options: dict[str, Any] | None
+
+
+class _TokenizingStep(_WithStorageOptions, _Step):
     type = _TYPE
 
     def __init__(self, output: str | os.PathLike[str], storage_options: dict[str, Any] | None) -> None:
@@ -56,7 +61,8 @@ class DocumentTokenizer(_TokenizingStep):
         output: the path or URL of the files, as in `BPETokenizer.encode_files`.
         format: as in `encode_files`; datatrove's own by default, which its readers take.
         num_workers: the number of threads of a task.
-        storage_options: what fsspec takes to reach URLs.
+        storage_options: what fsspec takes to reach URLs. Executors pickle them, and log tracebacks with the values of
+            variables: credentials belong in the environment.
         options: others of `encode_files`: `separator`, `append_separator`, `begin_token`, `pack`, `pack_across`,
             `shard_tokens`.
 
@@ -124,7 +130,7 @@ class DocumentTokenizerMerger(_TokenizingStep):
 
     Args:
         output: the `output` of `DocumentTokenizer`.
-        storage_options: what fsspec takes to reach a URL.
+        storage_options: what fsspec takes to reach a URL; see `DocumentTokenizer` for credentials.
     """
 
     name = "🗃 hf_bpe"

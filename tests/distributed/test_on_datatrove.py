@@ -1,7 +1,9 @@
 """The steps of datatrove write what one process does, and its own tools read their files."""
 
+import copy
 import json
 import os
+import pickle
 import signal
 
 import numpy as np
@@ -12,6 +14,7 @@ from support.killing import forked
 
 pytest.importorskip("datatrove", reason="datatrove is not installed: pip install 'hf_bpe[datatrove]'")
 pytest.importorskip("orjson", reason="orjson is not installed: pip install 'hf_bpe[datatrove]'")
+import dill
 from datatrove.data import Document
 from datatrove.executor import LocalPipelineExecutor
 from datatrove.pipeline.readers import JsonlReader
@@ -103,6 +106,22 @@ def test_its_tokenizer_gives_the_same_ids(files, tmp_path):
         assert ours.read_bytes() == theirs.read_bytes()
         index = ours.with_name(f"{ours.name}.index")
         assert index.read_bytes() == theirs.with_name(f"{theirs.name}.index").read_bytes()
+
+
+def test_storage_options_reach_workers_and_no_log(files, tmp_path):
+    options = {"secret": "hidden-value"}
+    steps = [
+        DocumentTokenizer(files / "tok", tmp_path / "out" / "c", storage_options=options),
+        DocumentTokenizerMerger(tmp_path / "out" / "c", storage_options=options),
+    ]
+    for number, step in enumerate(steps):
+        for copied in (pickle.loads(pickle.dumps(step)), dill.loads(dill.dumps(step)), copy.deepcopy(step)):
+            assert copied._storage_options == options
+        reader = [JsonlReader(str(files / "in"))] if number == 0 else []
+        run(step, tmp_path / f"{number}", 1, *reader)
+    logs = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert "executor.json" in {path.name for path in logs}
+    assert [path for path in logs if b"hidden-value" in path.read_bytes()] == []
 
 
 def test_merging_says_which_tasks_are_missing(files, tmp_path):
