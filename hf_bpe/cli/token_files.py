@@ -74,7 +74,7 @@ def write_token_files(
         is_sharded = params["shard_tokens"] is not None or target.format.shard_tokens is not None
         single = [] if is_sharded else [target.folder / name for name in target.names(None)]
         for path in [*single, *target.about_all, *(target.shards_there() if is_sharded else [])]:
-            # What is on an object store is there without its manifest only if an upload was interrupted.
+            # Of other files on an object store, `encode_files` tells whether an interrupted upload has left them.
             if not is_url(checked) or path in target.about_all:
                 check_file(path, is_forced or is_ours, room=room, urls=True)
         options = {name: params[name] for name in ONLY_FOR_FILES}
