@@ -61,8 +61,9 @@ class Parts(NamedTuple):
         tokenizer.encode_files(self.paths, self.output, shard=share, work_dir=work_dir, **self.options)
 
     def merge(self) -> EncodedFiles:
-        """Merge the manifests of all parts."""
-        return merge_manifests(self.output, overwrite=True, storage_options=self.options.get("storage_options"))
+        """Merge the manifests of all parts; another manifest of the whole is replaced only with `overwrite`."""
+        given = {name: self.options[name] for name in ("overwrite", "storage_options") if name in self.options}
+        return merge_manifests(self.output, **given)
 
 
 def absolute(path: Path_) -> str:

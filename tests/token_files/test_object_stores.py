@@ -14,6 +14,7 @@ import pytest
 from hf_bpe import BPETokenizer, Source, WordCounts, count
 from hf_bpe._utils import mirrored_folder, object_stores
 from hf_bpe.distributed import ArrowEncoder
+from hf_bpe.distributed._parts import Parts
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import _pieces as pieces
 from hf_bpe.token_files import _stream as stream
@@ -278,6 +279,23 @@ def test_interrupted_uploads_are_done_again(tokenizer, corpus, broken, monkeypat
     written = tokenizer.encode_files(corpus, output, **options)
     assert len(broken.files("")) == len(written.files) + 1
     assert not object_stores.exists(f"{written.manifest}.uploading")
+
+
+def test_engines_replace_a_manifest_only_with_overwrite(tokenizer, corpus, tmp_path):
+    tokenizer.save_pretrained(tmp_path / "tok")
+    there = Store(f"memory://{tmp_path.name}", {})
+
+    def parts(**options):
+        return Parts.checked(tmp_path / "tok", corpus, f"{there.url}/c", 1, None, {"format": "megatron", **options})
+
+    parts().encode(0)
+    there.put("c.manifest.json", b"{}")
+    with pytest.raises(FileExistsError, match=r"c\.manifest\.json is of another run"):
+        parts().merge()
+    assert there.files("")["c.manifest.json"] == b"{}"
+    parts(overwrite=True).merge()
+    parts().merge()  # of the same run
+    assert json.loads(there.files("")["c.manifest.json"])["tokens"]
 
 
 def test_tokenizers_and_counts_go_to_a_store_and_back(tokenizer, corpus, store, tmp_path):
