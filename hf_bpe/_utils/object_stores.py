@@ -13,7 +13,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -145,10 +145,18 @@ def transfer(
     pairs: Iterable[tuple[Path, str]],
     options: StorageOptions | None,
 ) -> None:
-    """Call `move`, which uploads or downloads, for pairs of a file and a URL, some of them at once."""
+    """Call `move`, which uploads or downloads, for pairs of a file and a URL, some of them at once.
+
+    After an error, those that have not begun are left out: each would wait for the same store again.
+    """
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for done in [pool.submit(move, file, url, options) for file, url in pairs]:
-            done.result()
+        moves = [pool.submit(move, file, url, options) for file, url in pairs]
+        try:
+            for done in as_completed(moves):
+                done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def fetch(file: Path, url: str, options: StorageOptions | None = None) -> None:

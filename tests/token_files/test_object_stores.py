@@ -374,7 +374,7 @@ def test_errors_name_the_place_and_the_cause(tokenizer, corpus, tmp_path, monkey
 
     fsspec.register_implementation("full", Full, clobber=True)
     monkeypatch.setattr(object_stores, "_PAUSE", 0.0)
-    with pytest.raises(OSError, match=r"full://b/c\.bin cannot be written: the store is full"):
+    with pytest.raises(OSError, match=r"full://b/c\.manifest\.json\.uploading cannot be written: the store is full"):
         tokenizer.encode_files(corpus, "full://b/c", format="megatron")
     with pytest.raises(ValueError, match="output: expected a path or a plain URL"):
         tokenizer.encode_files(corpus, "simplecache::s3://b/c.npy")
@@ -395,9 +395,24 @@ def test_store_that_does_not_answer_is_not_taken_for_empty(monkeypatch):
     assert not object_stores.exists("memory://none/c")
 
 
+def test_first_error_ends_a_transfer(tmp_path):
+    begun = []
+
+    def move(file, url, options):
+        begun.append(url)
+        time.sleep(0.02)
+        raise OSError("no answer")
+
+    with pytest.raises(OSError, match="no answer"):
+        object_stores.transfer(move, [(tmp_path, f"memory://{number}") for number in range(100)], None)
+    assert len(begun) < 50
+
+
 @needs_s3
 def test_missing_buckets_are_named(tokenizer, corpus, s3):
-    with pytest.raises(FileNotFoundError, match=r"s3://no-bucket/c\.bin cannot be written: .*bucket.*credentials"):
+    with pytest.raises(
+        FileNotFoundError, match=r"s3://no-bucket/c\.manifest\.json\.uploading cannot be written: .*bucket.*credentials"
+    ):
         tokenizer.encode_files(corpus, "s3://no-bucket/c", format="megatron", storage_options=s3.options)
     with pytest.raises(OSError, match=r"s3://b/w cannot be listed: .*unexpected keyword argument 'no_such'"):
         tokenizer.encode_files(corpus, "c.npy", work_dir="s3://b/w", storage_options={"no_such": 1})
