@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 StorageOptions = Mapping[str, Any]
-"""What fsspec takes to reach a URL, such as `endpoint_url`; they may be secret, so no file and no message has them."""
+"""What fsspec takes to reach a URL, such as `endpoint_url`; they may be secret, so hf_bpe writes them nowhere."""
 
 STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "r2")
 """The protocols of object stores."""
@@ -29,9 +29,9 @@ _ATTEMPTS = 5
 _PAUSE = 0.5  # seconds before the second attempt; twice as many before each other one
 _UPLOADING = ".uploading"
 _AT_ONCE = 4  # files to move at once
+_KEPT = (FileNotFoundError, PermissionError)  # callers tell these apart from other errors
 _PERMANENT = (
-    FileNotFoundError,
-    PermissionError,
+    *_KEPT,
     IsADirectoryError,
     NotADirectoryError,
     NotImplementedError,
@@ -243,7 +243,7 @@ def _retried(action: Callable[[], Result], url: str, done: str, clean_up: Callab
             with suppress(Exception):  # the error above is what matters
                 clean_up()
             if isinstance(error, _PERMANENT) or attempt == _ATTEMPTS:
-                kind = type(error) if isinstance(error, _PERMANENT[:2]) else OSError
+                kind = next((each for each in _KEPT if isinstance(error, each)), OSError)
                 raise kind(f"{url} cannot be {done}: {error or repr(error)}{advice(url)}") from error
             pause = _PAUSE * 2 ** (attempt - 1) * random.uniform(0.5, 1.5)
             logger.warning("%s: attempt %d of %d failed, next in %.1f s: %s", url, attempt, _ATTEMPTS, pause, error)

@@ -208,7 +208,7 @@ def _merges_of_trees(model: BPEModel, size: int) -> _Merges:
     is_result[ids[:, 2]] = True
     made = np.flatnonzero(is_result)
     last = last_merges(model, [*map(model.vocab.__getitem__, made.tolist())])
-    assert last is not None  # as there is a native core, and no characters
+    assert last is not None  # because there is a native core, and the alphabet is bytes
     ranks = np.sort(last[last >= 0])
     return _Merges(ranks, *ids[ranks].T)
 

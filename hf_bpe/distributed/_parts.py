@@ -32,6 +32,9 @@ class Parts(NamedTuple):
     number: int
     options: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        return f"Parts({self.output!r}, number={self.number})"  # without storage options, which may be secret
+
     @classmethod
     def checked(
         cls,

@@ -118,7 +118,8 @@ def _merge_remote(output: str, overwrite: bool, options: StorageOptions | None) 
         try:
             merged = _merge(local / name, overwrite, lambda path: found.get(path.relative_to(local).as_posix()))
         except (ValueError, OSError) as error:
-            raise type(error)(str(error).replace(str(local), folder)) from None
+            kind = ValueError if isinstance(error, UnicodeError) else type(error)
+            raise kind(str(error).replace(str(local), folder)) from None
         if (index := Path(merged.manifest).parent / INDEX).exists():
             upload(index, url(index), options)
         upload(Path(merged.manifest), url(merged.manifest), options)

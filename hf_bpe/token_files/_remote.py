@@ -1,7 +1,7 @@
 """Token files on object stores: written to a local folder, then uploaded, the manifest last.
 
-Readers of a store find the files of one run, or no manifest. Nothing is locked there: jobs that write the same files at
-once write the same bytes.
+Readers of a store find the files of one run, or no manifest. Nothing is locked there: the same job may run twice at
+once, and writes the same bytes, but two jobs must not write to one output at once.
 """
 
 from __future__ import annotations

@@ -380,6 +380,12 @@ def test_errors_name_the_place_and_the_cause(tokenizer, corpus, tmp_path, monkey
         tokenizer.encode_files(corpus, "simplecache::s3://b/c.npy")
 
 
+def test_damaged_manifest_on_a_store_is_named():
+    fsspec.filesystem("memory").pipe_file("/damaged/c-00000-of-00001.manifest.json", b"\xff")
+    with pytest.raises(ValueError, match=r"memory://damaged/c-00000-of-00001\.manifest\.json"):
+        merge_manifests("memory://damaged/c")
+
+
 def test_store_that_does_not_answer_is_not_taken_for_empty(monkeypatch):
     class Down(fsspec.get_filesystem_class("memory")):
         protocol = "down"
