@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from hf_bpe import BPETokenizer
+from support.corpora import END, write_corpus
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hf_bpe[ray]'")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'hf_bpe[parquet]'")
@@ -19,8 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
 ]
 
-END = "<|endoftext|>"
-
 
 @pytest.fixture(scope="module")
 def cluster():
@@ -32,15 +31,7 @@ def cluster():
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Return a folder with a tokenizer and a corpus of records."""
-    folder = tmp_path_factory.mktemp("files")
-    BPETokenizer.train(["low lower widest newest 12345"], num_merges=15, special_tokens=[END]).save_pretrained(
-        folder / "tok"
-    )
-    (folder / "in").mkdir()
-    for name in "ab":
-        lines = [json.dumps({"text": f"widest {name} {number} lower\n" * (number % 9)}) for number in range(300)]
-        (folder / "in" / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    return folder
+    return write_corpus(tmp_path_factory.mktemp("files"), "ab", 300)
 
 
 @pytest.mark.usefixtures("cluster")

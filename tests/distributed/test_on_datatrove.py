@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hf_bpe import BPETokenizer
+from support.corpora import END, write_corpus
 from support.killing import forked
 
 pytest.importorskip("datatrove", reason="datatrove is not installed: pip install 'hf_bpe[datatrove]'")
@@ -22,22 +23,13 @@ from datatrove.pipeline.readers import JsonlReader
 from hf_bpe.distributed.datatrove import DocumentTokenizer, DocumentTokenizerMerger
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-END = "<|endoftext|>"
 TASKS = 4
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Return a folder with a tokenizer and a corpus of a file for each task."""
-    folder = tmp_path_factory.mktemp("files")
-    BPETokenizer.train(["low lower widest newest 12345"], num_merges=15, special_tokens=[END]).save_pretrained(
-        folder / "tok"
-    )
-    (folder / "in").mkdir()
-    for name in range(TASKS):
-        lines = [json.dumps({"text": f"widest {name} {number} lower\n" * (number % 9)}) for number in range(100)]
-        (folder / "in" / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    return folder
+    return write_corpus(tmp_path_factory.mktemp("files"), range(TASKS), 100)
 
 
 def run(step, folder, tasks, *before):

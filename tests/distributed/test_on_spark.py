@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from hf_bpe import BPETokenizer, count
+from support.corpora import END, write_corpus
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'hf_bpe[spark]', and a Java runtime")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'hf_bpe[parquet]'")
@@ -21,8 +22,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning"),
 ]
-
-END = "<|endoftext|>"
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +47,7 @@ def session():
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Return a folder with a tokenizer and a corpus of records."""
-    folder = tmp_path_factory.mktemp("files")
-    BPETokenizer.train(["low lower widest newest 12345"], num_merges=15, special_tokens=[END]).save_pretrained(
-        folder / "tok"
-    )
-    (folder / "in").mkdir()
-    for name in "ab":
-        lines = [json.dumps({"text": f"widest {name} {number} lower\n" * (number % 9)}) for number in range(300)]
-        (folder / "in" / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    return folder
+    return write_corpus(tmp_path_factory.mktemp("files"), "ab", 300)
 
 
 def rows_of(number):
