@@ -118,8 +118,7 @@ def _merge_remote(output: str, overwrite: bool, options: StorageOptions | None) 
         try:
             merged = _merge(local / name, overwrite, lambda path: found.get(path.relative_to(local).as_posix()))
         except (ValueError, OSError) as error:
-            kind = ValueError if isinstance(error, UnicodeError) else type(error)
-            raise kind(str(error).replace(str(local), folder)) from None
+            raise type(error)(str(error).replace(str(local), folder)) from None
         if (index := Path(merged.manifest).parent / INDEX).exists():
             upload(index, url(index), options)
         upload(Path(merged.manifest), url(merged.manifest), options)
@@ -153,7 +152,7 @@ def _merge(path: Path, overwrite: bool, size_of: Callable[[Path], int | None]) -
     merged["shards"] = shards
     merged["sources"] = _joined([source for part in parts for source in part.content["sources"]])
     text = json.dumps(merged, indent=1, ensure_ascii=False) + "\n"
-    if manifest.exists() and not overwrite and manifest.read_text(encoding="utf-8") != text:
+    if manifest.exists() and not overwrite and manifest.read_bytes() != text.encode():
         raise FileExistsError(f"{manifest} is of another run; delete it, choose another output, or overwrite it")
     format = FORMATS[first.content["format"]]
     if format.make_index is not None:

@@ -380,10 +380,13 @@ def test_errors_name_the_place_and_the_cause(tokenizer, corpus, tmp_path, monkey
         tokenizer.encode_files(corpus, "simplecache::s3://b/c.npy")
 
 
-def test_damaged_manifest_on_a_store_is_named():
-    fsspec.filesystem("memory").pipe_file("/damaged/c-00000-of-00001.manifest.json", b"\xff")
-    with pytest.raises(ValueError, match=r"memory://damaged/c-00000-of-00001\.manifest\.json"):
+def test_damaged_manifest_of_the_whole_is_not_replaced(tokenizer, corpus):
+    tokenizer.encode_files(corpus, "memory://damaged/c", format="megatron", shard=(0, 1))
+    fsspec.filesystem("memory").pipe_file("/damaged/c.manifest.json", b"\xff")
+    with pytest.raises(FileExistsError, match=r"memory://damaged/c\.manifest\.json is of another run"):
         merge_manifests("memory://damaged/c")
+    merged = merge_manifests("memory://damaged/c", overwrite=True)
+    assert merged.manifest == "memory://damaged/c.manifest.json"
 
 
 def test_store_that_does_not_answer_is_not_taken_for_empty(monkeypatch):
