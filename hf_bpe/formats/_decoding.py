@@ -8,8 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from hf_bpe._utils.arguments import short_repr, wrong_type
+from hf_bpe._utils.limits import MAX_GROWTH
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._token_bytes import SPACE
+from hf_bpe.normalizers._growth import total_growth
 from hf_bpe.normalizers._names import parts_of_normalizer
 from hf_bpe.pretokenizers._patterns import metaspace_of
 
@@ -59,6 +61,12 @@ def canonical_decoding(value: str | Mapping[str, Any] | None) -> str | None:
             parts.append(_checked(part))
     if len(parts) > _MAX_DECODERS:
         raise ValueError(f"decoding: expected at most {_MAX_DECODERS} decoders, got {len(parts)}")
+    growth = sum(total_growth(part for part in parts if part["type"] == "Replace"))
+    if growth > MAX_GROWTH:
+        raise ValueError(
+            f"decoding: its Replace can make a token {growth:,.0f} times as long; expected at most {MAX_GROWTH} times "
+            "(bytes of UTF-8)"
+        )
     content = parts[0] if len(parts) == 1 else {"type": "Sequence", "decoders": parts}
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 

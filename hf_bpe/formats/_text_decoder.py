@@ -14,7 +14,7 @@ from hf_bpe.encoding._decode_stream import DecodeStream
 from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.formats._decoding import decoders_of
 from hf_bpe.pretokenizers._byte_level import is_utf8, repair_surrogates
-from hf_bpe.reference._decoding import apply_decoders, decode_tokens, is_byte
+from hf_bpe.reference._decoding import apply_decoders, decode_tokens, is_byte, removed_characters
 
 # Chains by which each token becomes bytes by itself, and only the beginning of a text depends on its place.
 _BY_TOKENS = re.compile("(?:Replace )*(?:Metaspace )?(?:ByteFallback )?(?:Fuse (?:Strip )?)?")
@@ -63,7 +63,9 @@ class TextDecoder:
                 texts: list[str] = self._native.decode_batch([*rows], skipped, "strict")
             except UnicodeDecodeError:
                 return [self._text(row, skipped) for row in rows]
-            return [self._strip(text) for text in texts] if self.most_stripped else texts
+            if self.most_stripped:
+                return [text[removed_characters(text, self.stripped, self.most_stripped) :] for text in texts]
+            return texts
         return [self._text(row, skipped) for row in rows]
 
     def row_bytes(self, ids: Sequence[int], skipped: bytes) -> bytes:
@@ -110,12 +112,6 @@ class TextDecoder:
     def _text(self, ids: Sequence[int], skipped: bytes) -> str:
         kept = [self._tokens[token_id] for token_id in ids if not is_skipped(token_id, skipped)]
         return decode_tokens(self._text_decoders, kept)
-
-    def _strip(self, text: str) -> str:
-        left = self.most_stripped
-        while left > 0 and text.startswith(self.stripped):
-            text, left = text[1:], left - 1
-        return text
 
     def _replaced(self, tokens: Sequence[str]) -> list[str]:
         return apply_decoders(self._of_tokens, ["", *tokens])[1:]  # after a token, so that none is the first
@@ -210,9 +206,8 @@ class CharacterDecodeStream(DecodeStream):
             return "\ufffd" * len(run) if self._errors == "replace" else run.decode("utf-8", self._errors)
 
     def _stripped(self, text: str) -> str:
-        while self._left > 0 and text:
-            if not text.startswith(self._text_decoder.stripped):
-                self._left = 0
-            else:
-                text, self._left = text[1:], self._left - 1
-        return text
+        if self._left == 0:
+            return text
+        removed = removed_characters(text, self._text_decoder.stripped, self._left)
+        self._left = self._left - removed if removed == len(text) else 0
+        return text[removed:]

@@ -38,7 +38,7 @@ def apply_decoders(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str])
             case "Fuse":
                 texts = ["".join(texts)]
             case "Strip":
-                texts = [_stripped(text, decoder["content"], decoder["start"]) for text in texts]
+                texts = [text[removed_characters(text, decoder["content"], decoder["start"]) :] for text in texts]
             case "Metaspace":
                 texts = _with_spaces(texts, decoder["replacement"], decoder["prepend_scheme"] != "never")
             case kind:
@@ -71,11 +71,9 @@ def _with_bytes(tokens: Sequence[str]) -> list[str]:
     return texts[:-1]
 
 
-def _stripped(text: str, content: str, start: int) -> str:
-    """Remove up to `start` characters that are `content` from the beginning."""
-    while start > 0 and text.startswith(content):
-        text, start = text[len(content) :], start - 1
-    return text
+def removed_characters(text: str, content: str, most: int) -> int:
+    """Return how many characters that are `content`, up to `most`, Strip removes from the beginning of a text."""
+    return min(most, len(text) - len(text.lstrip(content)))
 
 
 def _with_spaces(tokens: Sequence[str], replacement: str, leaves_out: bool) -> list[str]:

@@ -11,6 +11,7 @@ from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json import definition_of_json
 from support.character_files import METASPACES, PREPEND, files, texts
 
+DOUBLES = [{"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}] * 9
 _COLUMNS = ("ids", "offsets", "word_ids", "type_ids", "special_tokens_mask")
 
 
@@ -63,6 +64,7 @@ def test_decoded_text_equals_tokenizers(content, data):
     ("change", "message"),
     [
         ({"decoder": None}, "has no decoder"),
+        ({"decoder": {"type": "Sequence", "decoders": DOUBLES}}, "512 times as long; expected at most 256"),
         ({"decoder": {"type": "CTC", "pad_token": "", "word_delimiter_token": "", "cleanup": True}}, "'CTC'"),
         ({"pre_tokenizer": {"type": "WhitespaceSplit"}}, "neither Metaspace"),
     ],

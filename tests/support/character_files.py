@@ -42,6 +42,7 @@ DECODERS = [
     _sequence(TO_SPACE, BYTES, FUSE),
     _sequence(BYTES, FUSE, TO_SPACE, STRIP),
     _sequence(TO_SPACE, STRIP, BYTES, FUSE),
+    _sequence(TO_SPACE, BYTES, FUSE, {**STRIP, "start": 3}),
     TO_SPACE,
     {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": True},
     _sequence(BYTES, {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "first", "split": True}),
