@@ -16,6 +16,7 @@ from typing import Any
 
 from tokenizers import AddedToken
 
+from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe.conversion import _gguf_characters as characters
 from hf_bpe.conversion._gguf_characters import placeholder
 from hf_bpe.conversion._gguf_file import KEY, MAGIC, Metadata
@@ -229,7 +230,7 @@ def _names(metadata: Metadata, contents: Mapping[int, str], count: int) -> dict[
         else:
             warnings.warn(
                 f"{key} is {token_id}, which is not a special token: {name} is dropped, because it would make it one",
-                stacklevel=4,
+                stacklevel=outer_stacklevel(),
             )
     return names
 
@@ -258,13 +259,13 @@ def write(definition: Definition, path: Path) -> None:
         warnings.warn(
             f"llama.cpp's {pre!r} differs a little from the pattern {model.pattern!r}: it gives other ids for "
             "combining marks, or where the case of letters beyond ASCII changes within a word",
-            stacklevel=2,
+            stacklevel=outer_stacklevel(),
         )
     if taken := _taken_for_special(definition):
         warnings.warn(
             f"llama.cpp treats ordinary tokens as special by their text: {', '.join(map(repr, taken))}; it gives "
             "other ids where text has them",
-            stacklevel=2,
+            stacklevel=outer_stacklevel(),
         )
     tokens, types = _tokens_and_types(definition)
     ids = _ids_of_names(definition, dict(zip(tokens, range(len(tokens)), strict=True)))

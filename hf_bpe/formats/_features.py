@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
+from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import FLAGS, Definition
 from hf_bpe.formats._settings import SETTINGS, Owner
@@ -251,6 +252,8 @@ def without_missing_features(
                     f"the format {format_name} cannot carry {shown}: {feature.loss}; choose another format, or give "
                     f"drop=[{name!r}]"
                 )
-            warnings.warn(f"the format {format_name} does not carry {shown}: {feature.loss}", stacklevel=4)
+            warnings.warn(
+                f"the format {format_name} does not carry {shown}: {feature.loss}", stacklevel=outer_stacklevel()
+            )
         definition = feature.without(definition)
     return definition

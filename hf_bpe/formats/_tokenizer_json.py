@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from tokenizers import AddedToken
 
+from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._normalizing_encoder import normalized_tokens
@@ -330,7 +331,7 @@ def padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:
         warnings.warn(
             "padding and truncation are ignored, because each call decides them; sides, pad_token and "
             "model_max_length are",
-            stacklevel=6,
+            stacklevel=outer_stacklevel(),
         )
     return settings
 

@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
@@ -152,7 +153,7 @@ def warn_of_another_class(folder: Path, content: Mapping[str, Any]) -> None:
             f"{folder}: AutoTokenizer loads it as {chosen.loads}, which gives other ids than its {TOKENIZER_FILE}, "
             f"whose ids this tokenizer gives: {chosen.mismatch}\nDo not mix ids of both; to load it everywhere with "
             "the ids of the file, use PreTrainedTokenizerFast.from_pretrained or save this tokenizer",
-            stacklevel=6,
+            stacklevel=outer_stacklevel(),
         )
 
 

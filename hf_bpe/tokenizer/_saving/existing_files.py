@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe.formats._verification.mismatch import find_mismatch
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.tokenizer._saving.auto_tokenizer import load_with_auto_tokenizer
@@ -39,7 +40,7 @@ def warn_of_existing_files(tokenizer: Tokenizer, folder: Path, staging: Path, pr
                 f"trust_remote_code=True); or load the folder with {name}.from_pretrained or "
                 "PreTrainedTokenizerFast.from_pretrained; or save the tokenizer in a separate folder",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=outer_stacklevel(),
             )
     template = prefix + _CHAT_TEMPLATE_FILE
     if tokenizer.chat_template is None and (folder / template).is_file():
@@ -47,7 +48,7 @@ def warn_of_existing_files(tokenizer: Tokenizer, folder: Path, staging: Path, pr
             f"{folder / template} belongs to an earlier tokenizer, but this one has no chat template; loading the "
             "folder will add the old one: delete the file if you do not want it",
             UserWarning,
-            stacklevel=5,
+            stacklevel=outer_stacklevel(),
         )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from tokenizers import AddedToken
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
+from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._character_model import is_of_characters
@@ -251,7 +252,7 @@ class Folder:
             warnings.warn(
                 f"{self.name}: added tokens have other ids by tokenizer.json than by the other files: "
                 f"{', '.join(moved[:8])}{', …' if len(moved) > 8 else ''}; as in PreTrainedTokenizerFast",
-                stacklevel=12,
+                stacklevel=outer_stacklevel(),
             )
 
 
