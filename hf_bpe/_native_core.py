@@ -16,8 +16,6 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
-from hf_bpe._utils.callers import outer_stacklevel
-
 
 @functools.cache
 def native_core() -> ModuleType | None:
@@ -42,7 +40,7 @@ def native_core() -> ModuleType | None:
             "encodes, decodes, loads, saves and converts with the same results, many times slower; all else needs the "
             "core",
             RuntimeWarning,
-            stacklevel=outer_stacklevel(),
+            stacklevel=3,
         )
         return None
 
