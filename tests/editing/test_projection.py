@@ -124,7 +124,7 @@ def test_tables_cross_blocks(sizes):
     assert (new_ends == np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])[ends]).all()
 
 
-@pytest.mark.parametrize("name", ["gpt2", *map(thorough_only, ("cl100k", "qwen3", "llama3_1", "olmo"))])
+@pytest.mark.parametrize("name", ["gpt2", *map(thorough_only, ("cl100k", "qwen3", "olmo"))])
 def test_real_vocabularies(name, test_data):
     model = load_real(name, test_data)
     texts = [
@@ -137,8 +137,14 @@ def test_real_vocabularies(name, test_data):
         assert projected.tolist() == expected.tolist()
 
 
+@pytest.mark.thorough
+def test_real_vocabulary_with_whole_words_is_refused(test_data):
+    model = load_real("llama3_1", test_data)
+    with pytest.raises(ValueError, match=r"takes whole pre-tokens as tokens that merges do not make \(ignore_merges\)"):
+        project_ids(model, [0], 20_000)
+
+
 def load_real(name, test_data):
-    """Return a model of which merges make all tokens, so `ignore_merges` means nothing."""
     if name == "gpt2":
         return read_gpt2(test_data / "gpt2" / "vocab.json", test_data / "gpt2" / "merges.txt")
     if name == "cl100k":
