@@ -380,6 +380,12 @@ def read_model_ids(text: bytes, as_text: bool = False) -> tuple[bytes, dict[str,
         bits. None where `read_model` returns None.
     """
 
+def texts_beyond_nfc(texts: list[AnyText]) -> Numbers:
+    """Return the numbers of the texts that normalization to NFC may change."""
+
+def spans_beyond_nfc(data: Buffer, begins: Numbers, ends: Numbers) -> Numbers:
+    """Return what `texts_beyond_nfc` does for texts in a buffer, as `Encoder.encode_utf8` takes them."""
+
 def pad_rows(rows: list[list[int]], length: int, value: int, is_left: bool) -> Numbers | None:
     """Return rows filled up to a length as an int64 array; None if one is longer, or no list of ints in 64 bits."""
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.core._model import BPEModel
@@ -18,6 +20,9 @@ from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
 from hf_bpe.encoding._token_bytes import SPACE, WRITES_SPACE, token_bytes, writes_spaces
 from hf_bpe.normalizers._names import canonical_normalizer, parts_of_normalizer
 from hf_bpe.pretokenizers._patterns import metaspace_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _SPACE_BYTES = SPACE.encode()
 _READS_SPACE = {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}
@@ -92,6 +97,25 @@ class CharacterModelEncoder(NormalizingEncoder):
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
         return super().encode_to_numpy(texts, self._options(options), threads)
+
+    def encode_utf8(
+        self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int
+    ) -> tuple[Ids, Numbers]:
+        return super().encode_utf8(data, begins, ends, self._options(options), threads)
+
+    def _find_changes_in(self, data: Buffer, begins: Numbers, ends: Numbers) -> Numbers | None:
+        if not self._reads_spaces:
+            return super()._find_changes_in(data, begins, ends)
+        if len(begins) == 0 or (begins[1:] < begins[:-1]).any():
+            return None
+        first = int(begins[0])
+        text = bytes(memoryview(data).cast("B")[first : int(ends.max())])
+        places = []
+        at = text.find(_SPACE_BYTES)
+        while at >= 0:
+            places.append(first + at)
+            at = text.find(_SPACE_BYTES, at + 1)
+        return np.unique(np.searchsorted(begins, places, "right") - 1)
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
         return super().count_tokens(texts, self._options(options), threads)

@@ -33,10 +33,13 @@ from hf_bpe.normalizers._apply import describe, get_normalizer, utf8
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE, metaspace_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Buffer, Self
 
 Part = bytes | int
 """A segment of normalized text, or the id of an added token."""
+
+Encoded = tuple[Ids, Numbers]
+"""The ids of texts and their offsets, see `Encoder.encode_to_numpy`."""
 
 Place = tuple[int, int]
 """The number of a text and a position in it, see `Dropout.places`."""
@@ -45,6 +48,7 @@ Rebuild = Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder]
 
 _WINDOW = 1 << 16  # characters in which a cut is searched for first
 _CHARACTER = 4  # the most bytes of a character
+_FEW = 4  # texts that Python checks as fast as the native core
 
 
 class NormalizingEncoder(Encoder):
@@ -149,10 +153,57 @@ class NormalizingEncoder(Encoder):
             return self._whole.encode_batch(texts, options, threads)
         return [row.tolist() for row in rows]
 
-    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
-        encoded: tuple[Ids, Numbers] | None = self._encode_at_once("encode_to_numpy", texts, options, threads)
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> Encoded:
+        encoded: Encoded | None = self._encode_at_once("encode_to_numpy", texts, options, threads)
         if encoded is not None:
             return encoded
+        changed = self._find_changes(texts)
+
+        def encode_whole(places: Numbers, of_these: Options) -> Encoded:
+            return self._whole.encode_to_numpy([texts[place] for place in places], of_these, threads)
+
+        def encode_changed(places: Numbers, of_these: Options) -> Encoded:
+            return self._encode_rows([texts[place] for place in places], of_these, threads)
+
+        if changed is None:
+            return self._encode_rows(texts, options, threads)
+        if len(changed) == 0:
+            return self._whole.encode_to_numpy(texts, options, threads)
+        return _encode_each(len(texts), changed, options, encode_changed, encode_whole)
+
+    def encode_utf8(self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int) -> Encoded:
+        changed = self._find_changes_in(data, begins, ends)
+
+        def encode_whole(places: Numbers, of_these: Options) -> Encoded:
+            return self._whole.encode_utf8(data, begins[places], ends[places], of_these, threads)
+
+        def encode_changed(places: Numbers, of_these: Options) -> Encoded:
+            return super(NormalizingEncoder, self).encode_utf8(data, begins[places], ends[places], of_these, threads)
+
+        if changed is None:
+            return super().encode_utf8(data, begins, ends, options, threads)
+        if len(changed) == 0:
+            return self._whole.encode_utf8(data, begins, ends, options, threads)
+        return _encode_each(len(begins), changed, options, encode_changed, encode_whole)
+
+    def _find_changes(self, texts: list[AnyText]) -> Numbers | None:
+        """Return the numbers of the texts that normalization may change; None if only `_is_whole` tells."""
+        native = self._native_check
+        found: Numbers | None = None if native is None else native.texts_beyond_nfc(texts)
+        return found
+
+    def _find_changes_in(self, data: Buffer, begins: Numbers, ends: Numbers) -> Numbers | None:
+        """Return what `_find_changes` does for texts in a buffer."""
+        native = self._native_check
+        found: Numbers | None = None if native is None else native.spans_beyond_nfc(data, begins, ends)
+        return found
+
+    @cached_property
+    def _native_check(self) -> Any:
+        """The native core, if all that normalization does is what it can check."""
+        return native_core() if self._normalizer.is_nfc and self._is_clear else None
+
+    def _encode_rows(self, texts: list[AnyText], options: Options, threads: int) -> Encoded:
         rows = self._rows(texts, options, threads)
         if rows is None:
             return self._whole.encode_to_numpy(texts, options, threads)
@@ -170,6 +221,9 @@ class NormalizingEncoder(Encoder):
         return np.concatenate([ids for ids, _ in rows]), offsets, np.concatenate([places for _, places in rows])
 
     def _are_whole(self, texts: list[AnyText], options: Options) -> bool:
+        native = self._native_check if len(texts) > _FEW else None
+        if native is not None and len(native.texts_beyond_nfc(texts)) == 0:
+            return True
         return all(self._is_whole(text, options) for text in texts)
 
     def _is_whole(self, text: AnyText, options: Options) -> bool:
@@ -427,6 +481,37 @@ def _character_sizes(text: str) -> Numbers:
     sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
     sizes[(codes >= 0xD800) & (codes < 0xE000)] = 1
     return sizes
+
+
+def _encode_each(
+    number: int,
+    changed: Numbers,
+    options: Options,
+    encode_changed: Callable[[Numbers, Options], Encoded],
+    encode_others: Callable[[Numbers, Options], Encoded],
+) -> Encoded:
+    """Return the ids of texts of which some are encoded in one way, and the others in another.
+
+    Args:
+        number: the number of texts.
+        changed: the numbers of those for `encode_changed`.
+        options: the options of all.
+        encode_changed, encode_others: called with the numbers of texts and their options.
+    """
+    is_changed = np.zeros(number, bool)
+    is_changed[changed] = True
+    sizes = np.empty(number, np.int64)
+    results = []
+    for which, encode in ((is_changed, encode_changed), (~is_changed, encode_others)):
+        places = np.flatnonzero(which)
+        in_text = [] if options.dropout is None else [*map(options.dropout.place, places.tolist())]
+        ids, offsets = encode(places, options.at(in_text))
+        sizes[which] = np.diff(offsets)
+        results.append(ids)
+    joined = np.empty(sizes.sum(), np.uint32)
+    are_changed = np.repeat(is_changed, sizes)
+    joined[are_changed], joined[~are_changed] = results
+    return joined, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
 
 
 def _split_rows(encoded: tuple[Ids, Numbers]) -> Iterator[Ids]:

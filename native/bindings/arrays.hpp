@@ -42,4 +42,13 @@ inline nb::object to_array(const std::vector<std::int64_t>& numbers) {
   return to_array(array.release(), {numbers.size()});
 }
 
+// A copy, because any thread may change the array.
+inline std::vector<std::int64_t> numbers_in(const GivenNumbers& given, const char* name) {
+  nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
+  if (!nb::try_cast(given.value, array)) {
+    throw nb::type_error((std::string(name) + ": expected an int64 array of one dimension").c_str());
+  }
+  return {array.data(), array.data() + array.size()};
+}
+
 }  // namespace hf_bpe

@@ -461,14 +461,6 @@ class PyEncoder {
     return decoder;
   }
 
-  static std::vector<std::int64_t> numbers_in(const GivenNumbers& given, const char* name) {
-    nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
-    if (!nb::try_cast(given.value, array)) {
-      throw nb::type_error((std::string(name) + ": expected an int64 array of one dimension").c_str());
-    }
-    return {array.data(), array.data() + array.size()};
-  }
-
   Encoder::Encoded run(const HeldTexts& held, const EncodingOptions& options) const {
     Poll poll{nb::none()};
     const GilReleased no_gil(held.texts);

@@ -393,6 +393,7 @@ Returns:
   bind_prefix_cache(module);
   bind_encoder(module);
   bind_files(module);
+  bind_nfc(module);
   bind_row_results(module);
   bind_runs(module);
   bind_projection(module);

@@ -119,6 +119,7 @@ class Occupied {
 void bind_patterns(nb::module_& module);
 void bind_encoder(nb::module_& module);
 void bind_files(nb::module_& module);
+void bind_nfc(nb::module_& module);
 void bind_projection(nb::module_& module);
 void bind_row_results(nb::module_& module);
 void bind_runs(nb::module_& module);

@@ -43,11 +43,35 @@ bool are_inert(const Byte* begin, const Byte* end) {
   return true;
 }
 
+// A byte that begins no character is none that NFC could change, as it is normalized for itself.
+bool are_inert_in_utf8(const Byte* begin, const Byte* end) {
+  constexpr std::ptrdiff_t kRun = 32;  // most text has long runs below U+0300
+  constexpr Byte kFirst = 0xCC;        // of the UTF-8 of U+0300
+  while (begin < end) {
+    const Byte* const stop = begin + std::min(kRun, end - begin);
+    Byte highest = 0;
+    for (const Byte* at = begin; at != stop; ++at) highest = std::max(highest, *at);
+    if (highest < kFirst) {
+      begin = stop;
+      continue;
+    }
+    while (begin < stop) {  // the last character may end after the run
+      unsigned length = 1;
+      if (*begin >= kFirst) {
+        const auto length_of = [](std::uint32_t code, unsigned bytes) { return is_inert(code) ? bytes : 0u; };
+        length = decode_non_ascii(begin, end, length_of, 0u);
+      }
+      if (length == 0) return false;
+      begin += length;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool is_surely_nfc(const Byte* begin, const Byte* end, unsigned width) {
-  constexpr Byte kFirst = 0xCC;  // of the UTF-8 of U+0300
-  if (width == 0) return std::all_of(begin, end, [](Byte byte) { return byte < kFirst; });
+  if (width == 0) return are_inert_in_utf8(begin, end);
   if (width == 1) return true;
   return width == 2 ? are_inert<std::uint16_t>(begin, end) : are_inert<std::uint32_t>(begin, end);
 }
