@@ -16,6 +16,7 @@ from hf_bpe.encoding._stochastok import TokenSplits
 
 _TOGETHER = 1 << 26  # bytes of small chunks that are encoded together
 _MAX_OFFSET = (1 << 31) - 1  # of a list with offsets of 32 bits
+_OFFSET_DTYPES = {"string": np.int32, "binary": np.int32, "large_string": np.int64, "large_binary": np.int64}
 _KINDS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "null")
 
 
@@ -73,9 +74,12 @@ def arrow_texts(name: str, values: Any) -> Iterator[ArrowTexts]:
     kind = values.type.value_type if arrow.types.is_dictionary(values.type) else values.type
     if str(kind) not in _KINDS:
         raise TypeError(f"{name}: expected strings, got Arrow's {values.type}; give a column of strings")
+    if isinstance(values, arrow.Array):
+        yield _texts(arrow, [values])
+        return
     chunks: list[Any] = []
     size = 0
-    for chunk in values.chunks if isinstance(values, arrow.ChunkedArray) else [values]:
+    for chunk in values.chunks:
         if chunks and size + chunk.nbytes > _TOGETHER:
             yield _texts(arrow, chunks)
             chunks, size = [], 0
@@ -86,17 +90,19 @@ def arrow_texts(name: str, values: Any) -> Iterator[ArrowTexts]:
 
 
 def _texts(arrow: Any, chunks: list[Any]) -> ArrowTexts:
-    binary = [_as_large_binary(arrow, chunk) for chunk in chunks]
-    array = binary[0] if len(binary) == 1 else arrow.concat_arrays(binary)
-    _, offsets, data = array.buffers()
-    number = len(array)
+    if len(chunks) > 1 or str(chunks[0].type) not in _OFFSET_DTYPES:
+        binary = [_as_large_binary(arrow, chunk) for chunk in chunks]
+        chunks = [binary[0] if len(binary) == 1 else arrow.concat_arrays(binary)]
+    array, number = chunks[0], len(chunks[0])
     if number == 0:
         return ArrowTexts(b"", np.empty(0, np.int64), np.empty(0, np.int64), None)
-    bounds = np.frombuffer(offsets, np.int64)[array.offset : array.offset + number + 1]
-    begins, ends, nulls = bounds[:-1].copy(), bounds[1:].copy(), None
+    _, offsets, data = array.buffers()
+    dtype = _OFFSET_DTYPES[str(array.type)]
+    bounds = np.frombuffer(offsets, dtype)[array.offset : array.offset + number + 1].astype(np.int64)
+    begins, ends, nulls = bounds[:-1], bounds[1:], None
     if array.null_count:
         nulls = array.is_null().to_numpy(zero_copy_only=False)
-        ends[nulls] = begins[nulls]  # what a null has means nothing
+        ends = np.where(nulls, begins, ends)  # what a null has means nothing
     return ArrowTexts(b"" if data is None else data, begins, ends, nulls)
 
 
@@ -189,7 +195,7 @@ def as_lists(ids: Ids, offsets: Numbers, nulls: npt.NDArray[np.bool_] | None, ki
     if not is_large and offsets[-1] > _MAX_OFFSET:
         raise ValueError(f"got {offsets[-1]} ids, more than offsets of 32 bits can count; give large=True")
     dtype = np.dtype(kind.value_type.to_pandas_dtype())
-    if len(ids) and int(ids.max()) > np.iinfo(dtype).max:
+    if dtype != np.uint32 and len(ids) and int(ids.max()) > np.iinfo(dtype).max:
         raise ValueError(f"the id {ids.max()} does not fit {dtype}; give another dtype")
     values = ids.view(np.int32) if dtype == np.int32 else ids.astype(dtype, copy=False)
     make = arrow.LargeListArray if is_large else arrow.ListArray
