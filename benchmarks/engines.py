@@ -1,14 +1,13 @@
-"""Encoding on engines, on one core: `RAYON_NUM_THREADS=1 python -m benchmarks.engines TOKENIZER FILE`.
+"""Encoding on engines, on one core: `RAYON_NUM_THREADS=1 python -m benchmarks.engines TOKENIZER FILE...`.
 
-Give the folder of a tokenizer, and a file of text with `<|endoftext|>` between documents, which is cut at line ends
+Give the folder of a tokenizer, and files of text with `<|endoftext|>` between documents, which are cut at line ends
 into rows. Roads whose engine is not installed are left out. The ids of each road must be equal to those of the local
-one before anything is timed. Then the roads take turns, each on one worker, in seconds on the clock, when idle:
+one, and those that only pass text on must pass all of it, before anything is timed. Then the roads take turns, each
+on one worker, in seconds on the clock, when idle; `benchmarks/engine_roads.py` says what each does.
 
-- `local`: an `ArrowEncoder` called for each batch of the rows;
-- `spark`: `hf_bpe.distributed.spark.encode` of a frame that is in memory, to nowhere;
-- `ray`: `hf_bpe.distributed.ray.encode` of a dataset that is in memory, with one actor, whose start is counted;
-- `datatrove`: the step that writes token files, given documents in memory;
-- `peer`: datatrove's own DocumentTokenizer, which encodes with tokenizers, without shuffling.
+The start of a job is part of these times: loading the tokenizer, and what the engine does before the first row. With
+several `--megabytes`, of which the last are the most, the speed at which the rest is encoded is that of a long job.
+`memory` is the highest that a process of a road had, or by how much this process grew where a road has no other.
 """
 
 from __future__ import annotations
@@ -18,170 +17,135 @@ import contextlib
 import importlib.util
 import os
 import statistics
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-END = "<|endoftext|>"
+from benchmarks import engine_roads as roads_of
+from benchmarks.engine_roads import END, Road, Rows
 
-
-class Road(NamedTuple):
-    """A way to encode all rows.
-
-    Attributes:
-        run: encodes them.
-        ids: returns the sum of the ids and their number.
-    """
-
-    run: Callable[[], Any]
-    ids: Callable[[], tuple[int, int]]
-
-
-def local(tokenizer: str, table: Any, rows: int, _: contextlib.ExitStack) -> Road:
-    """Return the road without an engine."""
-    from hf_bpe.distributed import ArrowEncoder
-
-    encode = ArrowEncoder(tokenizer, separator=END)
-    batches = table.to_batches(rows)
-
-    def ids() -> tuple[int, int]:
-        parts = [encode(batch)["input_ids"].flatten().to_numpy() for batch in batches]
-        return sum(int(part.sum()) for part in parts), sum(map(len, parts))
-
-    return Road(lambda: [encode(batch) for batch in batches], ids)
-
-
-def spark(tokenizer: str, table: Any, rows: int, stack: contextlib.ExitStack) -> Road:
-    """Return the road on Spark."""
-    from pyspark.sql import SparkSession
-
-    from hf_bpe.distributed import spark as engine
-
-    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(rows))
-    session = builder.config("spark.driver.memory", "2g").getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    stack.callback(session.stop)
-    frame = session.createDataFrame(table).coalesce(1).cache()
-    frame.count()
-    encoded = engine.encode(frame, tokenizer, separator=END, columns=[])
-
-    def ids() -> tuple[int, int]:
-        total = "sum(aggregate(input_ids, 0L, (sum, id) -> sum + id))"
-        row = encoded.selectExpr(total, "sum(size(input_ids))").first()
-        return int(row[0]), int(row[1])
-
-    return Road(lambda: encoded.write.format("noop").mode("overwrite").save(), ids)
-
-
-def ray(tokenizer: str, table: Any, rows: int, stack: contextlib.ExitStack) -> Road:
-    """Return the road on Ray."""
-    import ray
-
-    from hf_bpe.distributed import ray as engine
-
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
-    stack.callback(ray.shutdown)
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    dataset = ray.data.from_arrow([table[at : at + rows] for at in range(0, len(table), rows)]).materialize()
-    encoded = engine.encode(dataset, tokenizer, concurrency=1, separator=END, columns=[])
-
-    def ids() -> tuple[int, int]:
-        batches = encoded.iter_batches(batch_format="pyarrow", batch_size=None)
-        parts = [batch["input_ids"].combine_chunks().flatten().to_numpy() for batch in batches]
-        return sum(int(part.sum()) for part in parts), sum(map(len, parts))
-
-    return Road(lambda: encoded.materialize(), ids)
-
-
-def datatrove(tokenizer: str, table: Any, _rows: int, stack: contextlib.ExitStack) -> Road:
-    """Return the road in a pipeline of datatrove."""
-    from hf_bpe.distributed.datatrove import DocumentTokenizer
-
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    step = DocumentTokenizer(tokenizer, folder / "c", separator=END)
-    return _datatrove(lambda documents: [*step.run(documents, 0, 1)], folder / "c-00000-of-00001.ds", table)
-
-
-def peer(tokenizer: str, table: Any, rows: int, stack: contextlib.ExitStack) -> Road:
-    """Return datatrove's own road."""
-    from datatrove.pipeline.tokens import DocumentTokenizer
-
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    step = DocumentTokenizer(
-        str(folder), f"{tokenizer}/tokenizer.json", eos_token=END, shuffle_documents=False, batch_size=rows
-    )
-    return _datatrove(lambda documents: step.run(documents, 0, 1), folder / "00000_unshuffled.ds", table)
-
-
-def _datatrove(run: Callable[[list[Any]], Any], output: Path, table: Any) -> Road:
-    import numpy as np
-    from datatrove.data import Document
-
-    documents = [Document(text, "") for text in table["text"].to_pylist()]
-
-    def ids() -> tuple[int, int]:
-        run(documents)
-        kind = "<u2" if output.with_name(output.name + ".metadata").read_text().splitlines()[0][-1] == "2" else "<u4"
-        there = np.fromfile(output, kind).astype(np.int64)
-        return int(there.sum()), len(there)
-
-    return Road(lambda: run(documents), ids)
-
-
-ROADS = {"local": local, "spark": spark, "ray": ray, "datatrove": datatrove, "peer": peer}
-NEEDS = {"spark": "pyspark", "ray": "ray", "datatrove": "datatrove", "peer": "datatrove"}
+ROADS = {
+    "local": roads_of.local,
+    "spark": roads_of.spark,
+    "spark_alone": roads_of.spark_alone,
+    "ray": roads_of.ray,
+    "ray_alone": roads_of.ray_alone,
+    "datatrove": roads_of.datatrove,
+    "datatrove_alone": roads_of.datatrove_alone,
+    "datatrove_peer": roads_of.datatrove_peer,
+    "files": roads_of.files,
+    "megatron_peer": roads_of.megatron_peer,
+}
 
 
 def _installed(names: list[str]) -> Iterator[str]:
-    for name in names:
-        if name in NEEDS and importlib.util.find_spec(NEEDS[name]) is None:
-            print(f"{name}: {NEEDS[name]} is not installed")
+    for name in dict.fromkeys(names):
+        needed = {"spark": "pyspark"}.get(engine := name.split("_")[0], engine)
+        if engine not in ("local", "files") and importlib.util.find_spec(needed) is None:
+            print(f"{name}: {needed} is not installed")
         else:
             yield name
+
+
+def _memory(process: int, field: str) -> int:
+    """Return a number of bytes that Linux tells of a process; 0 of one that has ended."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith(field):
+                return int(line.split()[1]) << 10
+    return 0
+
+
+def _descendants(process: int) -> Iterator[int]:
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                yield int(child)
+                yield from _descendants(int(child))
+
+
+def _memory_of(road: Road) -> str:
+    """Run a road, and return the memory of the processes that it uses."""
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is that of now
+    before = _memory(os.getpid(), "VmRSS")
+    road.run()
+    peaks = {f"this process +{(_memory(os.getpid(), 'VmHWM') - before) / 1e6:.0f}"}
+    for child in _descendants(os.getpid()):
+        with contextlib.suppress(OSError):
+            command = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            short = next((name for name in ("daemon", "java", "ray::", "raylet", "gcs_server") if name in command), "")
+            if short:
+                peaks.add(f"{short} {_memory(child, 'VmHWM') / 1e6:.0f}")
+    return ", ".join(sorted(peaks))
 
 
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engines", description=__doc__)
     parser.add_argument("tokenizer", metavar="TOKENIZER")
-    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("files", nargs="+", metavar="FILE", type=Path)
     parser.add_argument("--rows", type=int, default=10_000, help="rows of a batch")
-    parser.add_argument("--megabytes", type=float, default=20, help="how much of the file")
+    parser.add_argument("--megabytes", type=float, nargs="+", default=[20], help="how much of the files, increasing")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--roads", nargs="+", choices=ROADS, default=[*ROADS])
+    parser.add_argument("--memory", action="store_true", help="tell the memory of processes, on Linux")
     options = parser.parse_args()
 
     import pyarrow as pa
 
-    text = options.file.read_text("utf-8")[: int(options.megabytes * 1e6)].replace(END, "\n")
-    texts = [line for line in text.split("\n") if line]
-    table = pa.table({"text": texts})
-    size = sum(len(line.encode()) for line in texts) / 1e6
+    text = "\n".join(file.read_text("utf-8").replace(END, "\n") for file in options.files)
+    tokenizer = str(Path(options.tokenizer).absolute())
+    seconds: dict[tuple[str, int], list[float]] = {}
     with contextlib.ExitStack() as stack:
-        tokenizer = str(Path(options.tokenizer).absolute())
-        roads = {
-            name: ROADS[name](tokenizer, table, options.rows, stack) for name in _installed(["local", *options.roads])
-        }
-        expected = roads["local"].ids()
-        for name, road in roads.items():
-            if (got := road.ids()) != expected:
-                raise SystemExit(f"{name}: the ids differ: {got}, {expected}")
-        times: dict[str, list[float]] = {name: [] for name in roads}
-        for _ in range(options.rounds):
-            for name, road in roads.items():
-                start = time.perf_counter()
-                road.run()
-                times[name].append(time.perf_counter() - start)
-    base = statistics.median(times["local"])
-    print(f"{options.file.name}: {len(texts)} rows, {size:.1f} MB, {expected[1]} ids")
-    for name, taken in times.items():
-        median = statistics.median(taken)
-        print(f"{name:10} {size / median:6.1f} MB/s, {base / median:5.2f} of local")
+        names = [*_installed(["local", *options.roads])]
+        tables, roads = [], []
+        for megabytes in options.megabytes:
+            tables.append(pa.table({"text": [line for line in text[: int(megabytes * 1e6)].split("\n") if line]}))
+            rows = Rows(tokenizer, tables[-1], options.rows, stack)
+            roads.append({name: ROADS[name](rows) for name in names})
+            _check(roads[-1], _texts(tables[-1]))
+        if options.memory:
+            for name, road in roads[-1].items():
+                print(f"{name:16} memory in MB: {_memory_of(road)}", flush=True)
+        for _ in range(options.rounds):  # sizes take turns, too, because a JVM becomes faster
+            for number, of_size in enumerate(roads):
+                for name, road in of_size.items():
+                    start = time.perf_counter()
+                    road.run()
+                    seconds.setdefault((name, number), []).append(time.perf_counter() - start)
+    speeds: dict[str, list[tuple[float, float]]] = {}
+    for number, table in enumerate(tables):
+        size = _texts(table)[0] / 1e6
+        print(f"{len(table)} rows, {size:.1f} MB", flush=True)
+        for name in names:
+            speeds.setdefault(name, []).append((size, statistics.median(seconds[name, number])))
+            print(_line(name, speeds), flush=True)
+
+
+def _texts(table: Any) -> tuple[int, int]:
+    """Return the bytes and the number of the texts."""
+    import pyarrow.compute as pc
+
+    return pc.sum(pc.binary_length(table["text"])).as_py(), len(table)
+
+
+def _check(roads: dict[str, Road], texts: tuple[int, int]) -> None:
+    ids = roads["local"].result()
+    for name, road in roads.items():
+        if (got := road.result()) != (expected := ids if road.encodes else texts):
+            raise SystemExit(f"{name}: the results differ: {got}, {expected}")
+
+
+def _line(name: str, speeds: dict[str, list[tuple[float, float]]]) -> str:
+    """Return what is printed of a road, given megabytes and seconds of each for all sizes so far."""
+    (size, seconds), (_, base) = speeds[name][-1], speeds["local"][-1]
+    line = f"{name:16} {size / seconds:6.1f} MB/s, {base / seconds:5.2f} of local"
+    if len(speeds[name]) > 1:
+        more, longer = (now - before for now, before in zip(speeds[name][-1], speeds[name][-2], strict=True))
+        base -= speeds["local"][-2][1]
+        line += f"; the last {more:.1f} MB {more / longer:6.1f} MB/s, {base / longer:5.2f}"
+    return line
 
 
 if __name__ == "__main__":
