@@ -12,29 +12,10 @@ cd "$(dirname "$0")/.."
 folder=${FREE_THREADED:-$HOME/.cache/hf_bpe-free-threaded}
 mkdir -p "$folder"
 
-# Sources of Debian's unstable and testing, from where the machine has its packages, apart from its own lists.
-fetch_source() { # version, such as 3.14
-  mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial" "$folder/apt/etc"
-  local mirror
-  mirror=$(grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list* | head -n 1)
-  printf 'Types: deb-src\nURIs: %s\nSuites: sid forky\nComponents: main\nTrusted: yes\n' "$mirror" \
-    >"$folder/apt/etc/debian.sources"
-  printf 'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "%s/etc";\nDir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n' \
-    "$folder/apt" "$folder/apt" "$folder/apt" >"$folder/apt/apt.conf"
-  export APT_CONFIG=$folder/apt/apt.conf
-  apt-get update >/dev/null
-  local release
-  for release in $(apt-cache showsrc "python$1" | awk '/^Version:/ { print $2 }' | sort --version-sort --reverse); do
-    if (cd "$folder" && apt-get source --download-only "python$1=$release" >/dev/null 2>&1); then return; fi
-    echo "Debian has no source of python$1 $release now" >&2
-  done
-  return 1
-}
-
 build_python() { # version
-  fetch_source "$1" || return
-  unset APT_CONFIG
-  (cd "$folder" && rm -rf "Python-$1"* && tar -xf "python$1"_*.orig.tar.xz && cd "Python-$1"* &&
+  local archive
+  archive=$(tools/fetch_python_source.sh "$1" "$folder") || return
+  (cd "$folder" && rm -rf "Python-$1"* && tar -xf "$archive" && cd "Python-$1"* &&
     ./configure --quiet --disable-gil --prefix="$folder/$1" >"$folder/build.log" 2>&1 &&
     make --silent --jobs="$(nproc)" >>"$folder/build.log" 2>&1 && make --silent install >>"$folder/build.log" 2>&1)
 }
