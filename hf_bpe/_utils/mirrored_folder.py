@@ -1,7 +1,7 @@
 """A work folder on an object store: a local one, which is copied there again and again while it is used.
 
-Work folders have an append-only log, and files that do not change once the log or their names say that they are whole.
-A copy holds the log as it was first, then the other files, and last an object that lists them and holds the log. So
+Work folders have append-only logs, and files that do not change once a log or their names say that they are whole.
+A copy takes the logs as they are, then the other files, and last an object that lists them and holds these logs. So
 what is there at any moment is a folder that a killed process could have left, and work resumes from it on any machine.
 """
 
@@ -14,7 +14,7 @@ import re
 import secrets
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -25,22 +25,22 @@ from hf_bpe._utils.shapes import check_shape
 _STATE = "mirror.json"
 _FORMAT = "hf_bpe mirror 1"
 _NAME = re.compile(r"(?:[^/\\.][^/\\]*/)*[^/\\.][^/\\]*")  # nothing outside of the folder
-_SHAPE: dict[Any, Any] = {"format": str, "owner": str, "log": str, "files": {_NAME: (int, int)}}
+_SHAPE: dict[Any, Any] = {"format": str, "owner": str, "logs": {_NAME: str}, "files": {_NAME: (int, int)}}
 _EVERY = 60.0  # seconds between copies
 
 logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def mirrored_folder(url: str, log: str, options: StorageOptions | None = None) -> Iterator[Path]:
+def mirrored_folder(url: str, logs: Sequence[str], options: StorageOptions | None = None) -> Iterator[Path]:
     """Yield a local folder with what is in a folder on an object store, where it is copied each minute and at the end.
 
-    Hidden files, the lock and files that are being written are not copied. If another process begins with the same
+    Hidden files, locks and files that are being written are not copied. If another process begins with the same
     folder, this one goes on without copying.
 
     Args:
         url: the folder on the object store.
-        log: the name of the log.
+        logs: the names of the logs.
         options: see `file_system`.
 
     Raises:
@@ -48,7 +48,7 @@ def mirrored_folder(url: str, log: str, options: StorageOptions | None = None) -
         ValueError: there are files of who knows what.
     """
     with tempfile.TemporaryDirectory(prefix="hf_bpe-") as folder:
-        mirror = _Mirror(Path(folder), url, log, options)
+        mirror = _Mirror(Path(folder), url, logs, options)
         mirror.restore()
         is_done = threading.Event()
 
@@ -72,8 +72,8 @@ def has_copy(url: str, options: StorageOptions | None = None) -> bool:
 
 
 class _Mirror:
-    def __init__(self, folder: Path, url: str, log: str, options: StorageOptions | None) -> None:
-        self._folder, self._url, self._log, self._options = folder, url, log, options
+    def __init__(self, folder: Path, url: str, logs: Sequence[str], options: StorageOptions | None) -> None:
+        self._folder, self._url, self._logs, self._options = folder, url, logs, options
         self._owner = secrets.token_hex(8)
         self._there: dict[str, tuple[int, int]] = {}  # name → size and time of what is on the store
         self.is_ours = True
@@ -83,11 +83,11 @@ class _Mirror:
         found = sizes(self._url, self._options)
         if found and _STATE not in found:
             raise ValueError(f"{self._url} has files and no {_STATE}, so they are not ours; use another folder")
-        log = ""
+        logs: dict[str, str] = {}
         if _STATE in found:
             state = self._state()
-            log = state["log"]
-            # A file that has another size was being copied; what the log says about it decides.
+            logs = state["logs"]
+            # A file that has another size was being copied; what the logs say about it decides.
             self._there = {
                 name: (size, time) for name, (size, time) in state["files"].items() if found.get(name) == size
             }
@@ -95,9 +95,10 @@ class _Mirror:
         transfer(fetch, pairs, self._options)
         for name, (_, time) in self._there.items():
             os.utime(self._folder / name, ns=(time, time))
-        if log:
-            (self._folder / self._log).write_bytes(log.encode())
-        self._write_state(log, self._there)
+        for name, text in logs.items():
+            (self._folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self._folder / name).write_bytes(text.encode())
+        self._write_state(logs, self._there)
 
     def try_to_copy(self) -> None:
         """Copy the folder; log a warning if that fails, because the work itself does not need the copy."""
@@ -109,10 +110,10 @@ class _Mirror:
 
     def _copy(self) -> None:
         while True:
-            text = self._log_text()
+            logs = self._log_texts()
             files = self._files()
-            if self._log_text() != text:
-                continue  # what the log names may have been deleted meanwhile, because a newer line does not need it
+            if self._log_texts() != logs:
+                continue  # what they name may have been deleted meanwhile, because a newer line does not need it
             new = [name for name in files if self._there.get(name) != files[name]]
             try:
                 for name in new:
@@ -129,20 +130,20 @@ class _Mirror:
             return
         old = {*self._there} - {*files}
         self._there = files
-        self._write_state(text, files)
+        self._write_state(logs, files)
         for name in old:
             remove(join(self._url, name), self._options)
 
-    def _log_text(self) -> str:
-        log = self._folder / self._log
-        return log.read_bytes().decode() if log.exists() else ""
+    def _log_texts(self) -> dict[str, str]:
+        paths = {name: self._folder / name for name in self._logs}
+        return {name: path.read_bytes().decode() for name, path in paths.items() if path.exists()}
 
     def _files(self) -> dict[str, tuple[int, int]]:
         files = {}
         for path in self._folder.rglob("*"):
             name = path.relative_to(self._folder)
             is_open = path.suffix == ".part" or any(part.startswith(".") for part in name.parts)
-            if is_open or name.as_posix() in ("lock", self._log):
+            if is_open or name.name == "lock" or name.as_posix() in self._logs:
                 continue
             with suppress(FileNotFoundError):
                 status = path.stat()
@@ -164,8 +165,8 @@ class _Mirror:
                 ) from None
         return state
 
-    def _write_state(self, log: str, files: dict[str, tuple[int, int]]) -> None:
-        state = {"format": _FORMAT, "owner": self._owner, "log": log, "files": files}
+    def _write_state(self, logs: dict[str, str], files: dict[str, tuple[int, int]]) -> None:
+        state = {"format": _FORMAT, "owner": self._owner, "logs": logs, "files": files}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, _STATE)
             path.write_text(json.dumps(state), encoding="utf-8")

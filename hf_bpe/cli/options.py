@@ -35,6 +35,11 @@ def argument(name: str, help: str, **settings: Any) -> Any:
     return typer.Argument(metavar=name, help=help, **settings)
 
 
+def seed_option(help: str, panel: str | None = None) -> Any:
+    """Return the annotation of an option for the seed of an order."""
+    return option(help, metavar="SEED", min=0, max=2**64 - 1, panel=panel)
+
+
 def size_of_at_least(minimum: int) -> Callable[[Any], int]:
     """Return a parser of numbers such as 32000, 32k (thousands) and 32Ki (1,024 each).
 

@@ -42,7 +42,8 @@ def project(
     The files are those that encode writes with the tokenizer that truncate makes, byte for byte. No text is needed.
     Packed and randomized ids are refused, as are those of tokenizers for which the result could differ.
     """
-    from hf_bpe.token_files._projecting import TokenFiles, make_target
+    from hf_bpe.token_files._projecting import make_target
+    from hf_bpe.token_files._written import TokenFiles
 
     check_output("output", output)
     files = TokenFiles.find(tokens)

@@ -36,6 +36,7 @@ _COMMANDS = {
     **dict.fromkeys(("shrink", "trim", "reduce"), "prune"),
     **dict.fromkeys(("learn", "fit"), "train"),
     "merge": "merge-counts",
+    "permute": "shuffle",
 }
 
 

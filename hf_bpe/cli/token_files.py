@@ -30,6 +30,7 @@ ONLY_FOR_FILES = (
     "pack_across",
     "shard_tokens",
     "shard",
+    "shuffle",
     "copy_columns",
     "work_dir",
     "dropout",
@@ -57,6 +58,11 @@ def write_token_files(
 
     checked = os.fspath(check_destination("output", output))
     share = None if params["shard"] is None else check_share("shard", parse_share(params["shard"]))
+    if share is not None and params["shuffle"] is not None:
+        problem = (
+            "cannot be combined with --shard: encode all parts, run merge-manifests, then shuffle (hf-bpe shuffle)"
+        )
+        raise typer.BadParameter(problem, param_hint="'--shuffle'")
     try:
         target = Target(params["format"], output, share)
     except ValueError as error:

@@ -102,7 +102,7 @@ def count(
     settings = Settings.checked(pattern, special_tokens)
     with contextlib.ExitStack() as stack:
         if work_dir is not None and is_url(os.fspath(work_dir)):
-            work_dir = stack.enter_context(mirrored_folder(os.fspath(work_dir), LOG))
+            work_dir = stack.enter_context(mirrored_folder(os.fspath(work_dir), [LOG]))
         counting = stack.enter_context(_Counting(source, settings, num_workers, max_memory, work_dir))
         counting.count_all(show_progress, callback)
         return counting.word_counts()

@@ -16,6 +16,16 @@ NAMES = ("dropout", "stochastok", "seed", "first_text")
 _MAX_SEED, _MAX_TEXT = 2**64 - 1, 2**63 - 1
 
 
+def check_seed(name: str, value: Any) -> int:
+    """Return a seed of 64 bits.
+
+    >>> check_seed("shuffle", -1)
+    Traceback (most recent call last):
+    ValueError: shuffle: expected at least 0, got -1
+    """
+    return check_int(name, value, 0, _MAX_SEED)
+
+
 def _check_probability(name: str, value: Any) -> float:
     number = check_real(name, value, 0)
     if number > 1:
@@ -33,7 +43,7 @@ def _check_first_text(name: str, value: Any) -> int | list[int]:
 ARGUMENTS: dict[str, Check] = {
     "dropout": optional(_check_probability),
     "stochastok": optional(_check_probability),
-    "seed": optional(lambda name, value: check_int(name, value, 0, _MAX_SEED)),
+    "seed": optional(check_seed),
     "first_text": optional(_check_first_text),
 }
 """Checks of the arguments."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.files import scratch_folder, write_atomically
@@ -18,7 +20,7 @@ from hf_bpe.counting._sources import Shard
 from hf_bpe.token_files._documents import DocumentEncoder
 from hf_bpe.token_files._formats import Target
 from hf_bpe.token_files._pieces import PieceFolder
-from hf_bpe.token_files._progress import EncodingProgress
+from hf_bpe.token_files._progress import EncodingProgress, with_progress
 from hf_bpe.token_files._replacing import (
     files_of_manifest,
     files_to_replace,
@@ -27,9 +29,17 @@ from hf_bpe.token_files._replacing import (
     staging_folder,
 )
 from hf_bpe.token_files._rows import Chunk, pack
-from hf_bpe.token_files._run import LOG, RunLog
+from hf_bpe.token_files._run import LOG, RunLog, Totals
+from hf_bpe.token_files._runs import RunTarget
 from hf_bpe.token_files._shards import ShardRecord, ShardWriter, check_in_place, without_empty_rows
+from hf_bpe.token_files._shares import Share
+from hf_bpe.token_files._shuffling import ShuffledStream
 from hf_bpe.token_files._stream import DirectStream, PieceStream, in_units, number_of_processes
+from hf_bpe.token_files._writer import TokenWriter
+from hf_bpe.token_files._written import TokenFiles, WrittenStream
+
+UNSHUFFLED = "unshuffled"  # in the work folder of a job that shuffles, that of the one that writes its runs
+_RUNS = "runs"
 
 
 class Packing(NamedTuple):
@@ -45,29 +55,60 @@ class Job(NamedTuple):
     Attributes:
         sources: files, each whole; of a share of a corpus, also ranges of files.
         target: the format and the names of files.
-        encoder: how documents become ids.
-        highest_id: the highest id of the tokenizer.
+        encoder: how documents become ids; or token files, whose documents are shuffled.
+        dtype: the type of the ids in the files.
         packing: how documents become rows; None if each is one.
         shard_tokens: the size of a shard; None for one file.
         settings: the tokenizer and options, as JSON values for the manifest.
         first_source: the number of the first source among those of the corpus.
         destination: the URL of the manifest, if the files of the target are uploaded; None if they stay.
+        order: the order of the documents; None for that of the sources.
     """
 
     sources: Sequence[Shard]
     target: Target
-    encoder: DocumentEncoder
-    highest_id: int
+    encoder: DocumentEncoder | TokenFiles
+    dtype: np.dtype[Any]
     packing: Packing | None
     shard_tokens: int | None
     settings: dict[str, Any]
     first_source: int = 0
     destination: str | None = None
+    order: Order | None = None
 
     @property
     def is_share(self) -> bool:
         """Whether this is a share of a corpus, which may have nothing to encode."""
         return "shard" in self.settings
+
+    @property
+    def described_sources(self) -> list[dict[str, Any]]:
+        """What the manifest says about the sources."""
+        if isinstance(self.encoder, TokenFiles):
+            return list(self.encoder.content["sources"])
+        return [_described(source) for source in self.sources]
+
+    @property
+    def key(self) -> str:
+        """What differs for other sources, or sources that have changed."""
+        if isinstance(self.encoder, TokenFiles):
+            return self.encoder.key
+        return hashlib.sha256("\n".join(source.key for source in self.sources).encode()).hexdigest()
+
+    def unshuffled(self, folder: Path) -> Job:
+        """Return the job that writes the documents to sorted runs in a folder, of which this one makes its files."""
+        assert self.order is not None
+        runs = RunTarget(folder, self.dtype, *self.order)
+        # When the work is resumed, the folder may be a copy at another place.
+        output = self.destination or str(self.target.manifest.absolute())
+        return self._replace(target=runs, packing=None, shard_tokens=runs.shard_tokens, destination=output, order=None)
+
+
+class Order(NamedTuple):
+    """The order of shuffled documents: by the keys that a seed gives them, and only those of a share of all keys."""
+
+    seed: int
+    share: Share = Share(0, 1)
 
 
 class EncodedFiles(NamedTuple):
@@ -100,24 +141,24 @@ def encode_sources(
     require_core("token files")
     target, units = job.target, in_units(job.sources, job.first_source)
     _check_no_source_is_replaced(job)
-    dtype = target.format.dtype(job.highest_id)
     processes = number_of_processes(units, workers) if workers > 1 else 1
     sizes = [source.size for source in job.sources]
     total = None if None in sizes else sum(size or 0 for size in sizes)
-    keeps_pieces = bool(units) and (work_dir is not None or processes > 1)
+    is_shuffled, has_input = job.order is not None, bool(units) or isinstance(job.encoder, TokenFiles)
+    keeps_log = has_input and (work_dir is not None or (processes > 1 and not is_shuffled))
     with ExitStack() as stack:
         stack.enter_context(_full_disk_named(target.folder))
         stack.enter_context(_no_empty_folder(target))
         target.folder.mkdir(parents=True, exist_ok=True)
         work = work_dir
-        if keeps_pieces and work is None:
+        if work is None and (keeps_log or is_shuffled):
             work = stack.enter_context(scratch_folder(target.folder))
         finish_replacement(target)
         staging = None if work_dir is None else staging_folder(target, work_dir)
         is_staged = staging is not None and staging.exists()
         log = None
-        if keeps_pieces and work is not None:
-            log = stack.enter_context(_run_log(job, work, len(units), overwrite, staging if is_staged else None))
+        if keeps_log and work is not None:
+            log = stack.enter_context(_run_log(job, work, len(units) or 1, overwrite, staging if is_staged else None))
         else:
             check_free(target, job.shard_tokens, 0, overwrite)
         records = [] if log is None else log.records
@@ -127,29 +168,47 @@ def encode_sources(
         elif is_staged or (not records and files_to_replace(target, job.shard_tokens is not None, overwrite)):
             output = staging_folder(target, work_dir)
             output.mkdir(exist_ok=True)
-        progress = EncodingProgress(len(units), total, 0 if log is None else log.totals.read, show_progress)
-        stack.enter_context(progress)
-        stream: DirectStream | PieceStream
-        if log is None:
-            stream = DirectStream(job.encoder, units, progress.report)
+        stream: DirectStream | PieceStream | WrittenStream | ShuffledStream
+        if job.order is not None:
+            assert work is not None
+            encoding = None if work_dir is None else work / UNSHUFFLED
+            runs = encode_sources(job.unshuffled(work / _RUNS), workers, encoding, show_progress)
+            stream = ShuffledStream(runs.files, runs.manifest, job.dtype, job.order.share, log)
+        elif isinstance(job.encoder, TokenFiles):
+            stream = WrittenStream(job.encoder, log)
         else:
-            folder = PieceFolder(log.pieces, dtype, is_durable=work_dir is not None)
-            stream = PieceStream(job.encoder, units, processes, folder, log, progress.report)
-        rows = without_empty_rows(stream.chunks())
+            progress = EncodingProgress(len(units), total, 0 if log is None else log.totals.read, show_progress)
+            stack.enter_context(progress)
+            if log is None:
+                stream = DirectStream(job.encoder, units, progress.report)
+            else:
+                folder = PieceFolder(log.pieces, job.dtype, is_durable=work_dir is not None)
+                stream = PieceStream(job.encoder, units, processes, folder, log, progress.report)
+        chunks = stream.chunks()
+        if is_shuffled and show_progress:
+            chunks = with_progress(chunks, stream.totals.tokens, "Shuffling")
+        rows = without_empty_rows(chunks)
         if job.packing is not None:
             rows = pack(rows, job.packing.length, across=job.packing.across)
-        make = partial(target.format.make, dtype=dtype)
+        make = partial(target.format.make, dtype=job.dtype)
         if job.encoder.copied:
             make = partial(make, copied=job.encoder.copied)
+        if target.format.is_numbered:
+            make = _numbered(make, records)
         writer = ShardWriter(target, output, make, job.shard_tokens, records, stream.committed, not job.is_share)
         writer.write(_not_nothing(rows, job, records))
-        written = _describe(job, dtype, records, stream, output)
+        written = _describe(job, records, stream.totals, output)
         if output != target.folder:
             new = [name for record in records for name in reversed(record.files)]
             about = [path.name for path in reversed(target.about_all) if (output / path.name).exists()]
             old = files_to_replace(target, job.shard_tokens is not None, overwrite)
             replace_files(target, output, old, [*new, *about])
         return written
+
+
+def _numbered(make: Callable[..., TokenWriter], records: Sequence[ShardRecord]) -> Any:
+    """Return a function that makes writers that know how many rows the shards before have."""
+    return lambda paths: make(paths, first_row=sum(record.rows for record in records))
 
 
 def _not_nothing(rows: Iterator[Chunk], job: Job, records: Sequence[ShardRecord]) -> Generator[Chunk, None, None]:
@@ -166,11 +225,9 @@ def _not_nothing(rows: Iterator[Chunk], job: Job, records: Sequence[ShardRecord]
         raise ValueError("paths: expected sources with text, got nothing to encode")
 
 
-def _describe(
-    job: Job, dtype: Any, records: Sequence[ShardRecord], stream: DirectStream | PieceStream, output: Path
-) -> EncodedFiles:
+def _describe(job: Job, records: Sequence[ShardRecord], totals: Totals, output: Path) -> EncodedFiles:
     """Write the manifest, and the index of the format, if it has one, to the folder of the shards."""
-    target, totals = job.target, stream.totals
+    target = job.target
     if (index := target.index([record.details for record in records])) is not None:
         write_atomically(output / index[0], index[1])
     tokens = sum(record.tokens for record in records)
@@ -178,7 +235,7 @@ def _describe(
     manifest = {
         "made_by": f"hf_bpe {__version__}",
         **job.settings,
-        "dtype": dtype.name,
+        "dtype": job.dtype.name,
         "shard_tokens": job.shard_tokens,
         "tokens": tokens,
         "documents": totals.documents,
@@ -186,7 +243,7 @@ def _describe(
         "tokens_left_out": totals.tokens - tokens,
         "skipped": totals.skipped,
         "shards": [{"files": record.files, "tokens": record.tokens, "rows": record.rows} for record in records],
-        "sources": [_described(source) for source in job.sources],
+        "sources": job.described_sources,
     }
     write_atomically(output / target.manifest.name, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
     files = [target.folder / name for record in records for name in record.files]
@@ -230,10 +287,9 @@ def _identity(job: Job) -> dict[str, Any]:
             raise ValueError(
                 f"work_dir: {source.name} can be read only once, so encoding cannot be resumed; use a file"
             )
-    keys = hashlib.sha256("\n".join(source.key for source in job.sources).encode()).hexdigest()
     target = job.destination or str(job.target.manifest.absolute())
     settings = {"token_format" if name == "format" else name: value for name, value in job.settings.items()}
-    return {**settings, "shard_tokens": job.shard_tokens, "output": target, "sources": keys}
+    return {**settings, "shard_tokens": job.shard_tokens, "output": target, "sources": job.key}
 
 
 def _check_no_source_is_replaced(job: Job) -> None:
@@ -241,9 +297,12 @@ def _check_no_source_is_replaced(job: Job) -> None:
     target = job.target
     written = [*target.about_all, *(target.folder / name for name in target.names(None)), *target.shards_there()]
     resolved = {path.resolve() for path in written}
-    for source in job.sources:
-        if source.is_file and Path(source.name).resolve() in resolved:
-            raise ValueError(f"output: {source.name} is a source; choose another output")
+    names = [source.name for source in job.sources if source.is_file]
+    if isinstance(job.encoder, TokenFiles):
+        names = [str(path) for path in (job.encoder.path, *job.encoder.files)]
+    for name in names:
+        if Path(name).resolve() in resolved:
+            raise ValueError(f"output: {name} is a source; choose another output")
 
 
 def check_free(target: Target, shard_tokens: int | None, ours: int, overwrite: bool) -> None:

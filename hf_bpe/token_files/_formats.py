@@ -50,6 +50,7 @@ class TokenFormat(NamedTuple):
         shard_tokens: the default size of a shard; None for one file.
         make_index: returns the content of a JSON file about all shards, given what the writers said about each.
         holds_columns: whether `make` takes the names of columns of text, whose values the rows bring.
+        is_numbered: whether `make` takes the number of the first row of the shard.
     """
 
     suffixes: tuple[str, ...]
@@ -62,6 +63,7 @@ class TokenFormat(NamedTuple):
     shard_tokens: int | None = None
     make_index: MakeIndex | None = None
     holds_columns: bool = False
+    is_numbered: bool = False
 
 
 def _smallest(highest_id: int) -> np.dtype[Any]:

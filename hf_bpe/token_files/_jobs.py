@@ -19,7 +19,7 @@ from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.token_files._arrow import COLUMN
 from hf_bpe.token_files._documents import DocumentEncoder, Framing
-from hf_bpe.token_files._encoding import Job, Packing
+from hf_bpe.token_files._encoding import Job, Order, Packing
 from hf_bpe.token_files._formats import FORMATS, Target
 from hf_bpe.token_files._shares import Share, part_of_sources
 
@@ -69,6 +69,7 @@ def make_job(
     threads: int,
     share: Share | None = None,
     documents_of: Share | None = None,
+    shuffle: int | None = None,
 ) -> Job:
     """Return the job of `BPETokenizer.encode_files`.
 
@@ -114,6 +115,14 @@ def make_job(
         settings |= {"dropout": random.dropout, "stochastok": random.stochastok, "seed": random.seed}
     if copied:
         settings["copy_columns"] = [*copied]
+    if shuffle is not None:
+        if share is not None:
+            raise ValueError(
+                "shuffle: the shuffled documents of a part are not a part of the shuffled corpus; encode all parts "
+                "without it and merge their manifests, then shuffle their files (hf-bpe shuffle, or shuffle_documents "
+                "of hf_bpe.token_files), with shard for several jobs"
+            )
+        settings["shuffle"] = shuffle
     first_source = 0
     if share is not None:
         # The number of a record, which randomness depends on, is known only where its file is read from the beginning.
@@ -135,11 +144,12 @@ def make_job(
             pipeline.splits if random.stochastok else None,
             copied,
         ),
-        highest_id(pipeline),
+        target.format.dtype(highest_id(pipeline)),
         None if pack is None else Packing(pack, pack_across),
         target.format.shard_tokens if shard_tokens is None else shard_tokens,
         settings,
         first_source,
+        order=None if shuffle is None else Order(shuffle),
     )
 
 

@@ -148,9 +148,10 @@ def _merge(path: Path, overwrite: bool, size_of: Callable[[Path], int | None]) -
             raise ValueError(f"{folder / name} {got}, expected {size} bytes by its manifest; encode that part again")
     merged = {name: value for name, value in first.content.items() if name not in ("shard", "plan")}
     merged |= {name: sum(part.content[name] for part in parts) for name in _SUMS}
-    merged["skipped"] = {name: sum(part.content["skipped"][name] for part in parts) for name in SKIPPED}
     merged["shards"] = shards
-    merged["sources"] = _joined([source for part in parts for source in part.content["sources"]])
+    if "shuffle" not in first.content:  # else each part has documents of all sources, and names them all
+        merged["skipped"] = {name: sum(part.content["skipped"][name] for part in parts) for name in SKIPPED}
+        merged["sources"] = _joined([source for part in parts for source in part.content["sources"]])
     text = json.dumps(merged, indent=1, ensure_ascii=False) + "\n"
     if manifest.exists() and not overwrite and manifest.read_bytes() != text.encode():
         raise FileExistsError(f"{manifest} is of another run; delete it, choose another output, or overwrite it")
@@ -223,7 +224,7 @@ def _read(path: Path, stem: str, share: Share) -> _SharedManifest:
 
 def _check_same(first: _SharedManifest, other: _SharedManifest) -> None:
     """Raise a ValueError that names what differs in the tokenizer, the options or the sources."""
-    own = {*_SUMS, "shard", "skipped", "shards", "sources"}
+    own = {*_SUMS, "shard", "shards", *(() if "shuffle" in first.content else ("skipped", "sources"))}
     for name in [*first.content, *other.content]:
         mine, its = (part.content.get(name) for part in (first, other))
         if name not in own and mine != its:

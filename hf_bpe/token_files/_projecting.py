@@ -12,101 +12,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hf_bpe._utils.files import scratch_folder, write_atomically
-from hf_bpe._utils.input_files import read_json
-from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe._version import __version__
 from hf_bpe.encoding._projection import ProjectionTable
 from hf_bpe.token_files._encoding import EncodedFiles, check_free
-from hf_bpe.token_files._formats import FORMATS, MANIFEST, SHARD_FILES, Target
-from hf_bpe.token_files._reading import READERS
+from hf_bpe.token_files._formats import Target
 from hf_bpe.token_files._replacing import files_to_replace, finish_replacement, replace_files
 from hf_bpe.token_files._rows import Chunk
 from hf_bpe.token_files._shards import ShardRecord, ShardWriter
 from hf_bpe.token_files._shares import Share
+from hf_bpe.token_files._written import TokenFiles
 
-_MANIFEST: dict[Any, Any] = {
-    "format": str,
-    "tokenizer": str,
-    "separator": object,
-    "begin_token": Optional(int),
-    "split_special_tokens": bool,
-    "pack": Optional(int),
-    "dtype": str,
-    "shard_tokens": Optional(int),
-    "tokens": int,
-    "documents": int,
-    "rows": int,
-    "shards": [{"files": SHARD_FILES, "tokens": int, "rows": int}],
-    ...: object,
+_REFUSED = {
+    "pack": "where a sequence ends depends on the number of tokens",
+    "dropout": "they are random",
+    "stochastok": "they are random",
 }
 _QUEUED = 2  # chunks
 _PATIENCE = 0.1  # seconds between looks at a writer that takes nothing
-
-
-class TokenFiles(NamedTuple):
-    """Token files that were written before.
-
-    Attributes:
-        path: the manifest.
-        content: what it says.
-    """
-
-    path: Path
-    content: dict[str, Any]
-
-    @classmethod
-    def find(cls, tokens: Path) -> TokenFiles:
-        """Return the files of a manifest, or those that were written for an output.
-
-        Raises:
-            OSError: there is no manifest.
-            ValueError: it is damaged.
-        """
-        path = tokens
-        if tokens.is_dir():
-            path = tokens / MANIFEST
-        elif not tokens.name.endswith(MANIFEST):
-            suffixes = [format.suffixes[0] for format in FORMATS.values() if tokens.name.endswith(format.suffixes[0])]
-            path = tokens.with_name(f"{tokens.name.removesuffix(next(iter(suffixes), ''))}.{MANIFEST}")
-        try:
-            content = check_shape(read_json(path), _MANIFEST)
-            if content["format"] not in FORMATS:
-                raise ValueError(f"format: got {content['format']!r}")
-        except ValueError as error:
-            raise ValueError(f"{path} is not a manifest of token files, or is damaged: {error}") from None
-        return cls(path, content)
-
-    def output_in(self, folder: Path) -> Path:
-        """Return the output of files of the same name in a folder."""
-        name = self.path.name.removesuffix(MANIFEST).removesuffix(".")
-        return folder / (name + ".npy" if self.content["format"] == "npy" else name)
-
-    def check(self) -> None:
-        """Raise a ValueError if the files were packed or encoded at random, or are not as the manifest says."""
-        content = self.content
-        for name, why in (
-            ("pack", "where a sequence ends depends on the number of tokens"),
-            ("dropout", "they are random"),
-            ("stochastok", "they are random"),
-        ):
-            if content.get(name):
-                raise ValueError(f"{self.path}: expected ids without {name}, because {why}; encode the text again")
-        if content["shard_tokens"] is not None and not FORMATS[content["format"]].keeps_rows:
-            raise ValueError(
-                f"{self.path}: format {content['format']!r} does not say where rows end, so its shards cannot be cut "
-                "again; encode the text again"
-            )
-        for name, size in (item for shard in content["shards"] for item in shard["files"].items()):
-            path = self.path.parent / name
-            found = path.stat().st_size
-            if found != size:
-                raise ValueError(f"{path} has {found} bytes, expected {size} by {self.path.name}; encode it again")
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield the rows of all shards."""
-        read, copied = READERS[self.content["format"]], self.content.get("copy_columns", ())
-        for shard in self.content["shards"]:
-            yield from read([self.path.parent / name for name in shard["files"]], self.content["dtype"], copied)
 
 
 class Projected(NamedTuple):
@@ -133,7 +55,7 @@ def make_target(files: TokenFiles, output: Path) -> Target:
 
 def project_all(files: TokenFiles, wanted: Sequence[Projected], overwrite: bool) -> list[EncodedFiles]:
     """Write token files of several smaller vocabularies from one pass over those of the larger one."""
-    files.check()
+    files.check_rows(_REFUSED)
     own = {(files.path.parent / name).resolve() for shard in files.content["shards"] for name in shard["files"]}
     shard_tokens = files.content["shard_tokens"]
     with ExitStack() as stack:

@@ -30,7 +30,7 @@ from hf_bpe._utils.object_stores import (
     upload,
 )
 from hf_bpe._utils.paths import is_url
-from hf_bpe.token_files._encoding import EncodedFiles, Job, encode_sources
+from hf_bpe.token_files._encoding import UNSHUFFLED, EncodedFiles, Job, encode_sources
 from hf_bpe.token_files._run import LOG
 
 _OUTPUT = "output"  # the folder of the files in a work folder
@@ -59,7 +59,8 @@ class Places:
         """Make the local folders; those that stand for URLs, outside of a work folder, are deleted afterwards."""
         with ExitStack() as stack:
             if self._work_dir is not None and is_url(os.fspath(self._work_dir)):
-                self.work = stack.enter_context(mirrored_folder(os.fspath(self._work_dir), LOG, self._options))
+                logs = LOG, f"{UNSHUFFLED}/{LOG}"
+                self.work = stack.enter_context(mirrored_folder(os.fspath(self._work_dir), logs, self._options))
             if is_url(self._given):
                 if self.work is None:
                     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_bpe-")))
@@ -69,7 +70,7 @@ class Places:
             yield self
 
     def encode(self, job: Job, workers: int, show_progress: bool, overwrite: bool) -> EncodedFiles:
-        """Encode the sources of a job whose target is the local output, and upload its files."""
+        """Encode or shuffle what a job reads, whose target is the local output, and upload its files."""
         if not is_url(self._given):
             return encode_sources(job, workers, self.work, show_progress, overwrite)
         folder, _ = parent_and_name(self._given)
@@ -222,14 +223,14 @@ def _digest(job: Job) -> str | None:
     """Return what differs for runs that write other bytes; None if a source can be read only once."""
     if any(source.version is None for source in job.sources):
         return None
-    run = [job.settings, job.shard_tokens, [source.key for source in job.sources]]
+    run = [job.settings, job.shard_tokens, job.key]
     return hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()
 
 
 def _is_same_run(manifest: Any, job: Job) -> bool:
     """Return whether a manifest is of the same settings, which include the plan of the sources of a part."""
     settings: Mapping[str, Any] = {**job.settings, "shard_tokens": job.shard_tokens}
-    names = [source.name for source in job.sources]
+    names = [source["name"] for source in job.described_sources]
     return (
         isinstance(manifest, dict)
         and all(manifest.get(name) == value for name, value in settings.items())

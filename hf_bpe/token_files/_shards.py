@@ -79,7 +79,7 @@ class ShardWriter:
             writer = stack.enter_context(self._make([staging / name for name in names]))
             chunk = first
             while chunk is not None:
-                chunk, rest = self._cut(chunk, tokens)
+                chunk, rest = self._cut(chunk, 0 if writer.is_full else self._shard_tokens, tokens)
                 writer.append(chunk)
                 tokens += len(chunk.ids)
                 rows += len(chunk.ends)
@@ -97,11 +97,12 @@ class ShardWriter:
         self._committed(record)
         return next(left, None) if rest is not None and len(rest.ids) == 0 else rest
 
-    def _cut(self, chunk: Chunk, tokens: int) -> tuple[Chunk, Chunk | None]:
+    @staticmethod
+    def _cut(chunk: Chunk, shard_tokens: int | None, tokens: int) -> tuple[Chunk, Chunk | None]:
         """Return the part of a chunk that belongs to a shard with `tokens` ids, and the rest; None if all does."""
-        if self._shard_tokens is None:
+        if shard_tokens is None:
             return chunk, None
-        last = int(np.searchsorted(chunk.ends, self._shard_tokens - tokens))
+        last = int(np.searchsorted(chunk.ends, shard_tokens - tokens))
         if last == len(chunk.ends):
             return chunk, None
         end = int(chunk.ends[last])

@@ -12,7 +12,8 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.token_files._encoding import EncodedFiles
 from hf_bpe.token_files._jobs import digest_of_tokenizer, highest_id
-from hf_bpe.token_files._projecting import Projected, TokenFiles, make_target, project_all
+from hf_bpe.token_files._projecting import Projected, make_target, project_all
+from hf_bpe.token_files._written import TokenFiles
 
 
 def project_files(

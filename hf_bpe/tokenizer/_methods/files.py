@@ -38,6 +38,7 @@ class FileMethods(ConversionMethods):
         pack_across: bool = True,
         shard_tokens: int | None = None,
         shard: tuple[int, int] | None = None,
+        shuffle: int | None = None,
         copy_columns: Sequence[str] = (),
         split_special_tokens: bool | None = None,
         dropout: float | None = None,
@@ -86,6 +87,10 @@ class FileMethods(ConversionMethods):
                 written, and `hf_bpe.token_files.merge_manifests` writes the manifest of the whole. No sequence of
                 `pack` goes beyond a part, so the last ids of each part, which fill none, are left out. A part without
                 text has only a manifest.
+            shuffle: a seed: write the documents in a random order, which depends on the seed and on how many documents
+                there are. Sequences of `pack`, and shards, are made of the shuffled documents. It takes room for the
+                ids once more, in `work_dir` or next to the output. Not with `shard`: the files of all parts are
+                shuffled by `hf_bpe.token_files.shuffle_documents`, with the same result.
             copy_columns: columns of JSON lines or Parquet to copy next to the ids, for "parquet" and "arrow" and for
                 rows that hold a single document. They become strings: other values as JSON, null stays null.
             dropout, stochastok, seed: see `encode_to_lists`. Record r of source s, both counted from 0, is text
@@ -139,6 +144,7 @@ class FileMethods(ConversionMethods):
                 random=Randomness.of(dropout, stochastok, seed),
                 threads=workers,
                 share=None if shard is None else Share(*shard),
+                shuffle=shuffle,
             )
             return places.encode(job, workers, show_progress, overwrite)
 

@@ -1,0 +1,149 @@
+"""Token files that were written before, found by their manifest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hf_bpe._utils.input_files import read_json
+from hf_bpe._utils.shapes import Optional, check_shape
+from hf_bpe.counting._error_policy import SKIPPED
+from hf_bpe.token_files._formats import FORMATS, MANIFEST, SHARD_FILES
+from hf_bpe.token_files._reading import READERS
+from hf_bpe.token_files._rows import Chunk, from_id
+from hf_bpe.token_files._run import Position, RunLog, Totals
+from hf_bpe.token_files._shards import ShardRecord
+
+_MANIFEST: dict[Any, Any] = {
+    "format": str,
+    "tokenizer": str,
+    "separator": object,
+    "begin_token": Optional(int),
+    "split_special_tokens": bool,
+    "pack": Optional(int),
+    "dtype": str,
+    "shard_tokens": Optional(int),
+    "tokens": int,
+    "documents": int,
+    "skipped": SKIPPED,
+    "sources": [{...: object}],
+    "rows": int,
+    "shards": [{"files": SHARD_FILES, "tokens": int, "rows": int}],
+    ...: object,
+}
+
+
+class TokenFiles(NamedTuple):
+    """Token files that were written before.
+
+    Attributes:
+        path: the manifest.
+        content: what it says.
+    """
+
+    path: Path
+    content: dict[str, Any]
+
+    @classmethod
+    def find(cls, tokens: Path) -> TokenFiles:
+        """Return the files of a manifest, or those that were written for an output.
+
+        Raises:
+            OSError: there is no manifest.
+            ValueError: it is damaged.
+        """
+        path = tokens
+        if tokens.is_dir():
+            path = tokens / MANIFEST
+        elif not tokens.name.endswith(MANIFEST):
+            suffixes = [format.suffixes[0] for format in FORMATS.values() if tokens.name.endswith(format.suffixes[0])]
+            path = tokens.with_name(f"{tokens.name.removesuffix(next(iter(suffixes), ''))}.{MANIFEST}")
+        try:
+            content = check_shape(read_json(path), _MANIFEST)
+            if content["format"] not in FORMATS:
+                raise ValueError(f"format: got {content['format']!r}")
+        except ValueError as error:
+            raise ValueError(f"{path} is not a manifest of token files, or is damaged: {error}") from None
+        return cls(path, content)
+
+    def output_in(self, folder: Path) -> Path:
+        """Return the output of files of the same name in a folder."""
+        name = self.path.name.removesuffix(MANIFEST).removesuffix(".")
+        return folder / (name + ".npy" if self.content["format"] == "npy" else name)
+
+    def check_rows(self, refused: Mapping[str, str]) -> None:
+        """Raise a ValueError unless the files say where rows end, and are as the manifest says.
+
+        Args:
+            refused: the settings with which the files are refused, and why.
+        """
+        content = self.content
+        for name, why in refused.items():
+            if content.get(name):
+                raise ValueError(f"{self.path}: expected ids without {name}, because {why}; encode the text again")
+        if content["shard_tokens"] is not None and not FORMATS[content["format"]].keeps_rows:
+            raise ValueError(
+                f"{self.path}: format {content['format']!r} does not say where rows end, so its shards cannot be cut "
+                "again; encode the text again"
+            )
+        for name, size in (item for shard in content["shards"] for item in shard["files"].items()):
+            path = self.path.parent / name
+            found = path.stat().st_size
+            if found != size:
+                raise ValueError(f"{path} has {found} bytes, expected {size} by {self.path.name}; encode it again")
+
+    @property
+    def key(self) -> str:
+        """What differs for other files, or files that were written again."""
+        states = [(path.stat().st_size, path.stat().st_mtime_ns) for path in self.files]
+        return hashlib.sha256(repr((self.content, states)).encode()).hexdigest()
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of all shards."""
+        return [self.path.parent / name for shard in self.content["shards"] for name in shard["files"]]
+
+    @property
+    def copied(self) -> tuple[str, ...]:
+        """The names of copied columns."""
+        return tuple(self.content.get("copy_columns", ()))
+
+    def chunks(self, first: int = 0) -> Iterator[Chunk]:
+        """Yield the rows of all shards from the id with the index `first` on."""
+        read = READERS[self.content["format"]]
+        for shard in self.content["shards"]:
+            if first < shard["tokens"]:
+                paths = [self.path.parent / name for name in shard["files"]]
+                for chunk in read(paths, self.content["dtype"], self.copied):
+                    if first == 0 or first < len(chunk.ids):
+                        yield from_id(chunk, first)
+                    first = max(first - len(chunk.ids), 0)
+            else:
+                first -= shard["tokens"]
+
+
+class WrittenStream:
+    """The documents of token files, from where the last recorded shard ends.
+
+    Args:
+        files: the token files.
+        log: the log of the run; None if nothing is recorded.
+    """
+
+    def __init__(self, files: TokenFiles, log: RunLog | None) -> None:
+        self._files, self._log = files, log
+        self._written = 0 if log is None else log.position.first
+        content = files.content
+        self.totals = Totals(content["tokens"], content["documents"], 0, content["skipped"])
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield documents."""
+        return self._files.chunks(self._written)
+
+    def committed(self, record: ShardRecord) -> None:
+        """Record a shard."""
+        self._written += record.tokens
+        if self._log is not None:
+            self._log.commit(record, Position(first=self._written), Totals())
