@@ -20,6 +20,7 @@ from hf_bpe._utils.work_log import open_own
 from hf_bpe.encoding._encoder import Ids, Numbers
 from hf_bpe.token_files._formats import MANIFEST, Target, TokenFormat
 from hf_bpe.token_files._keys import KeyRange, Keys, document_keys
+from hf_bpe.token_files._mapped import advise_stretches
 from hf_bpe.token_files._rows import Chunk, Values
 from hf_bpe.token_files._shares import Share
 from hf_bpe.token_files._writer import RowLengths, TokenWriter
@@ -30,6 +31,7 @@ LONG = 1 << 20  # ids of a document that is read by itself, in parts
 _MAX_DOCUMENTS = 1 << 22  # of a run
 _MAX_VALUES = 1 << 26  # bytes of the values of copied columns of a run
 _GATHERED = 1 << 12  # documents to put together at once
+_SPARSE = 8  # parts from which on reading single documents costs less than reading all that lies between them
 _NUMBER = "<i8"
 
 
@@ -79,6 +81,7 @@ class RunFiles(TokenWriter):
     ) -> None:
         self._dtype, self._seed, self._next = np.dtype(dtype), seed, first_row
         self._range = None if share.parts == 1 else KeyRange.of(share)
+        self._is_sparse = share.parts >= _SPARSE
         self._index, self._file = paths[1], paths[0].open("wb")
         self._max_ids = RUN_BYTES // self._dtype.itemsize
         self._held = np.empty(self._max_ids * 5 // 4, self._dtype)  # memory that systems give when it is used
@@ -107,7 +110,7 @@ class RunFiles(TokenWriter):
         self._next += len(chunk.ends)
         if self._range is not None:
             keep = self._range.holds(keys)
-            chunk, keys = _selected(chunk, keep), keys[keep]
+            chunk, keys = _selected(chunk, keep, is_sparse=self._is_sparse), keys[keep]
         ids, ends, values = chunk
         lengths = self._lengths_of.of(ids, ends)
         if len(lengths) and lengths.min() <= 0:
@@ -171,11 +174,13 @@ class RunFiles(TokenWriter):
         self._file.close()
 
 
-def _selected(chunk: Chunk, keep: npt.NDArray[np.bool_]) -> Chunk:
+def _selected(chunk: Chunk, keep: npt.NDArray[np.bool_], *, is_sparse: bool) -> Chunk:
     """Return some documents of a chunk; no other ids are read of a file that is mapped into memory."""
     ids, ends, values = chunk
     starts, stops = np.concatenate([[0], ends]), np.concatenate([ends, [len(ids)]])
     lengths = (stops - starts)[keep]
+    if is_sparse:
+        advise_stretches(ids, starts[keep], lengths)
     kept = np.concatenate([ids[:0], *gathered(ids, starts[keep], lengths)])
     kept_values = [row for row, is_kept in zip(values, keep.tolist(), strict=False) if is_kept]
     return Chunk(kept, np.cumsum(lengths)[: int(keep[:-1].sum())], kept_values)

@@ -68,8 +68,8 @@ def shuffle_documents(
         pack, pack_across, shard_tokens: as in `encode_files`: sequences and shards are made of shuffled documents.
         shard: `(I, N)`, with I from 0: write part I of N of the shuffled documents, for N jobs. In their order, the
             files of all parts hold what one job would have written, and `merge_manifests` writes the manifest of the
-            whole. Each job reads where all documents are, and the ids of its own; of `mds`, `parquet` and `arrow`, all
-            ids.
+            whole. Each job reads where all documents are, and the pages with ids of its own; of `mds`, `parquet` and
+            `arrow`, or of fewer than eight parts, all ids.
         work_dir: a folder from which the same call resumes after an interruption, as in `encode_files`. It needs as
             much room as the ids; without one, there must be that much next to the output.
         storage_options: what fsspec takes to reach the URLs `output` and `work_dir`.

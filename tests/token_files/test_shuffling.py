@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -377,6 +378,37 @@ def test_many_tiny_documents_and_one_that_is_longer_than_a_bucket(tokenizer, tmp
         written = shuffle_documents(tmp_path / "a.npy", output, 2, shard=None if parts == 1 else (part, parts))
         expected = [n for n in order if document_key(2, n) * parts >> 64 == part]
         assert documents_of(written) == [plain[n] for n in expected]
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="only Linux says what a process reads")
+def test_a_part_reads_its_own_documents_only(tmp_path):
+    """Drop a file from the cache of the system, take one of a hundred documents, and count what is read of the disk."""
+    ids = np.memmap(tmp_path / "ids", np.uint16, "w+", shape=20_000_000)
+    ids[:] = np.arange(len(ids)) % 50_000
+    ids.flush()
+    del ids
+    ends = np.arange(1000, 20_000_001, 1000, dtype=np.int64)
+    share = Share(3, 100)
+    read = {}
+    for is_sparse in (False, True):
+        with (tmp_path / "ids").open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        before = disk_bytes()
+        mapped = np.memmap(tmp_path / "ids", np.uint16, "r")
+        keep = runs.KeyRange.of(share).holds(document_keys(1, 0, len(ends) + 1))
+        found = runs._selected(Chunk(mapped, ends), keep, is_sparse=is_sparse)
+        read[is_sparse] = disk_bytes() - before
+        numbers = np.flatnonzero(keep[:-1])
+        assert (found.ids[::1000] == numbers * 1000 % 50_000).all()
+        del mapped
+    if read[False] == 0:
+        pytest.skip("this file system is in memory, or does not count")
+    assert read[True] < read[False] / 3
+
+
+def disk_bytes():
+    return int(Path("/proc/self/io").read_text().split("\nread_bytes: ")[1].split()[0])
 
 
 def test_empty_corpora(tokenizer, tmp_path):
