@@ -190,29 +190,31 @@ def test_files_have_orders_that_are_equally_likely(tokenizer, tmp_path, monkeypa
         assert abs(statistic(np.array(orders))) < 4
 
 
-documents = st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=40), max_size=30)
-
-
-@settings(max_examples=by_profile(quick=80, thorough=3000))
+@settings(max_examples=by_profile(quick=100, thorough=3000))
 @given(
-    rows=documents,
-    seed=SEEDS,
-    cuts=st.lists(st.integers(0, 1200), max_size=12),
-    run_bytes=st.integers(1, 200),
-    bucket_bytes=st.integers(1, 2000),
-    long=st.integers(1, 50),
-    share=st.integers(1, 4).flatmap(lambda parts: st.builds(Share, st.integers(0, parts - 1), st.just(parts))),
-    first=st.integers(0, 1200),
+    count=st.integers(0, 30),
+    numbers=st.integers(0, 2**32 - 1),
+    run_bytes=st.sampled_from([1, 60, 300, 5000]),
+    bucket_bytes=st.sampled_from([1, 300, 1000, 10_000]),
+    long=st.sampled_from([1, 10, 100]),
+    parts=st.sampled_from([1, 1, 2, 9]),
+    is_resumed=st.booleans(),
     with_values=st.booleans(),
 )
 def test_runs_hold_documents_in_order(
-    tmp_path_factory, rows, seed, cuts, run_bytes, bucket_bytes, long, share, first, with_values
+    tmp_path_factory, count, numbers, run_bytes, bucket_bytes, long, parts, is_resumed, with_values
 ):
     """Cut any documents into any chunks, runs and buckets, and begin to read anywhere."""
+    random = np.random.default_rng(numbers)
+    seed, share = int(random.integers(0, 2**63)), Share(int(random.integers(0, parts)), parts)
+    lengths = random.integers(1, 40, count).tolist()
+    starts = np.cumsum([0, *lengths]).tolist()
+    rows = [[*range(start, start + length)] for start, length in zip(starts, lengths, strict=False)]
+    cuts = random.integers(0, starts[-1] + 1, random.integers(0, 12)).tolist()
     with pytest.MonkeyPatch.context() as patch:
         set_sizes(patch, run_bytes, bucket_bytes, long)
         ids, ends = np.array([i for row in rows for i in row], np.uint32), np.cumsum([*map(len, rows)], dtype=np.int64)
-        bounds = sorted({0, len(ids), *(cut for cut in cuts if cut < len(ids))})
+        bounds = sorted({0, len(ids), *cuts})
         chunks, done = [], 0
         for start, stop in pairwise(bounds):
             high = int(np.searchsorted(ends, stop, "right"))
@@ -235,6 +237,7 @@ def test_runs_hold_documents_in_order(
         order = [n for n in shuffled_order(seed, len(rows)) if keys[n] * share.parts >> 64 == share.part]
         assert shuffled.documents == len(order)
         assert shuffled.tokens == sum(len(rows[number]) for number in order)
+        first = int(random.integers(0, shuffled.tokens + 1)) if is_resumed else 0
         found = [*shuffled.chunks(first)]
         expected = [i for number in order for i in rows[number]]
         assert [i for chunk in found for i in chunk.ids.tolist()] == expected[first:]
@@ -251,6 +254,29 @@ def test_runs_hold_documents_in_order(
                     number = next(rest, None)
                 if len(chunk.ends) == 0 or chunk.ends[-1] < len(chunk.ids):
                     assert chunk.values[len(chunk.ends)] == (f"v{number}", None)
+
+
+@pytest.mark.parametrize("limit", ["_MAX_DOCUMENTS", "_MAX_VALUES", "RUN_BYTES"])
+def test_runs_are_bounded(tmp_path, monkeypatch, limit):
+    """Documents, values of columns and, of the documents of a part, ids end a run with the next chunk."""
+    monkeypatch.setattr(runs, limit, 50 if limit == "_MAX_DOCUMENTS" else 500)
+    share = Share(0, 2) if limit == "RUN_BYTES" else Share(0, 1)
+    target = RunTarget(tmp_path, np.uint16, 1, share)
+    records, kept = [], []
+
+    def make(paths):
+        first_row = sum(record.rows for record in records)
+        return target.format.make(paths, dtype=np.dtype(np.uint16), first_row=first_row, copied=["url"])
+
+    monkeypatch.setattr(runs.KeyRange, "holds", lambda range_, keys: np.ones(len(keys), bool))  # no luck with the keys
+    ends = np.arange(5, 51, 5, dtype=np.int64)
+    chunks = [Chunk(np.zeros(50, np.uint16), ends, [("0123456",)] * 10) for _ in range(100)]
+    ShardWriter(target, tmp_path, make, target.shard_tokens, records, lambda _: None).write(chunks)
+    for record in records:
+        size, _ = record.files.values()
+        kept.append(size // 10)
+    assert sum(kept) == 1000
+    assert max(kept) <= 61
 
 
 def test_parts_of_all_keys_are_cut_as_stated():
