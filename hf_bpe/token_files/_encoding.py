@@ -185,8 +185,8 @@ def encode_sources(
                 folder = PieceFolder(log.pieces, job.dtype, is_durable=work_dir is not None)
                 stream = PieceStream(job.encoder, units, processes, folder, log, progress.report)
         chunks = stream.chunks()
-        if is_shuffled and show_progress:
-            chunks = with_progress(chunks, stream.totals.tokens, "Shuffling")
+        if show_progress and isinstance(stream, (WrittenStream, ShuffledStream)):
+            chunks = with_progress(chunks, stream.totals.tokens, "Shuffling" if is_shuffled else "Sorting")
         rows = without_empty_rows(chunks)
         if job.packing is not None:
             rows = pack(rows, job.packing.length, across=job.packing.across)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_bpe import BPETokenizer
+from hf_bpe.editing import truncate
 from hf_bpe.reference._shuffle import document_key, shuffled_order
 from hf_bpe.token_files import _runs as runs
 from hf_bpe.token_files import _shuffling as shuffling
@@ -615,6 +616,27 @@ def test_urls_are_written_and_resumed(tokenizer, corpus, tmp_path, small):
         with pytest.raises(FileExistsError, match="is of another run"):
             write(f"memory://{name}/out/c", pack=16)
         memory.rm(f"memory://{name}", recursive=True)
+
+
+def test_progress_of_both_passes_is_shown(tokenizer, corpus, tmp_path, capsys):
+    tokenizer.encode_files(corpus, tmp_path / "a.npy", shuffle=1, show_progress=True)
+    bars = capsys.readouterr().err
+    assert "Encoding: 100%" in bars
+    assert "Shuffling: 100%" in bars
+    tokenizer.encode_files(corpus, tmp_path / "b.npy")
+    shuffle_documents(tmp_path / "b.npy", tmp_path / "c.npy", 1, show_progress=True)
+    bars = capsys.readouterr().err
+    assert "Sorting: 100%" in bars
+    assert "Shuffling: 100%" in bars
+
+
+def test_projected_files_of_shuffled_ones_are_those_of_the_smaller_tokenizer(tokenizer, corpus, tmp_path):
+    smaller, _ = tokenizer.with_model(truncate(tokenizer.model, 262))
+    tokenizer.encode_files(corpus, tmp_path / "a.npy", shuffle=1)
+    projected = tokenizer.project_files(tmp_path / "a.npy", tmp_path / "b.npy", 262)
+    expected = smaller.encode_files(corpus, tmp_path / "c.npy", shuffle=1)
+    assert documents_of(projected) == documents_of(expected)
+    assert manifest_of(projected)["shuffle"] == 1
 
 
 def test_commands(tokenizer, corpus, tmp_path):
