@@ -7,8 +7,7 @@ set(CMAKE_CXX_COMPILER_LAUNCHER "") # zig has a cache of its own
 
 # The machine may have no binutils.
 set(CMAKE_AR "${HF_BPE_ZIG}")
-set(CMAKE_CXX_ARCHIVE_CREATE "<CMAKE_AR> ar qc <TARGET> <LINK_FLAGS> <OBJECTS>")
-set(CMAKE_CXX_ARCHIVE_FINISH "<CMAKE_AR> ranlib <TARGET>")
+set(CMAKE_USER_MAKE_RULES_OVERRIDE_CXX "${CMAKE_CURRENT_LIST_DIR}/zig_rules.cmake")
 
 # Otherwise CMake takes the machine that compiles for the one that the result runs on.
 string(REGEX MATCH "^([^-]+)-([^-.]+)" _ "${HF_BPE_ZIG_TARGET}")
