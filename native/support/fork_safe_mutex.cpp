@@ -18,13 +18,13 @@ struct Registry {
 
 Registry& registry();
 
-void lock_all() {
+[[maybe_unused]] void lock_all() {  // where there is a fork
   registry().mutex.lock();
   for (ForkSafeMutex* each : registry().all) each->lock();
 }
 
 // The thread that forked is the only one in the child, where it holds what it has locked here.
-void unlock_all() {
+[[maybe_unused]] void unlock_all() {
   for (ForkSafeMutex* each : registry().all) each->unlock();
   registry().mutex.unlock();
 }
