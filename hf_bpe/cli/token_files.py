@@ -32,6 +32,8 @@ ONLY_FOR_FILES = (
     "shard",
     "shuffle",
     "copy_columns",
+    "document_index",
+    "loss_mask",
     "work_dir",
     "dropout",
     "stochastok",
@@ -53,6 +55,7 @@ def write_token_files(
         reading: the options of each `Source`.
     """
     from hf_bpe.token_files._formats import Target
+    from hf_bpe.token_files._rows import value_columns
     from hf_bpe.token_files._run import LOG
     from hf_bpe.token_files._shares import check_share
 
@@ -64,7 +67,8 @@ def write_token_files(
         )
         raise typer.BadParameter(problem, param_hint="'--shuffle'")
     try:
-        target = Target(params["format"], output, share)
+        columns = value_columns(params["copy_columns"] or (), has_index=params["document_index"])
+        target = Target(params["format"], output, share, columns, params["loss_mask"] is not None)
     except ValueError as error:
         problem = str(error).removeprefix("output: ").replace(" as format", " as --format")
         raise typer.BadParameter(problem, param_hint="'--output'") from None
@@ -78,7 +82,7 @@ def write_token_files(
         # Fewer ids than one for eight bytes are rare.
         room = sum(shard.size or 0 for shard in plan(sources)) // 4 // (1 if share is None else share.parts)
         is_sharded = params["shard_tokens"] is not None or target.format.shard_tokens is not None
-        single = [] if is_sharded else [target.folder / name for name in target.names(None)]
+        single = [] if is_sharded else target.single_there()
         for path in [*single, *target.about_all, *(target.shards_there() if is_sharded else [])]:
             # Of other files on an object store, `encode_files` tells whether an interrupted upload has left them.
             if not is_url(checked) or path in target.about_all:

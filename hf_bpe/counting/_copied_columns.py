@@ -25,7 +25,7 @@ def as_texts(values: Iterable[Any]) -> tuple[str | None, ...]:
 
 
 def _as_text(value: Any) -> str:
-    if not isinstance(value, (bool, int, float, list, dict)):
+    if not isinstance(value, (bool, int, float, list, tuple, dict)):
         return _as_string(value)
     try:
         return json.dumps(value, ensure_ascii=False, default=_as_string)

@@ -50,6 +50,8 @@ class ErrorPolicy:
         longest: the most bytes of a line, a row, or text without a safe cut.
         copied: the columns of records to read besides that of the text.
         values: their values in the record that was read last, in the order of the columns.
+        record: the number of that record, from 0: the line of JSON lines after the beginning of the shard, the row of
+            Parquet, the element of an iterable.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class ErrorPolicy:
         self.shard = shard
         self.copied = copied
         self.values: tuple[str | None, ...] = ()
+        self.record = -1
         self.max_bytes = max_bytes
         self.longest = min(shard.source.max_line_bytes, sys.maxsize if max_bytes is None else max_bytes)
         self.skipped = skipped

@@ -84,8 +84,10 @@ def _line_from(file: BinaryIO, place: int) -> int:
 
 
 @functools.lru_cache(maxsize=1)  # a range may have many malformed lines
-def _lines_before(shard: Shard) -> int:
+def lines_before(shard: Shard) -> int:
     """Return the number of lines before the range of a shard."""
+    if shard.start == 0:
+        return 0
     with open_file(shard.name, shard.source.storage_options) as file:
         left = _line_from(file, shard.start)
         file.seek(0)
@@ -97,7 +99,7 @@ def _lines_before(shard: Shard) -> int:
 
 def _line(policy: ErrorPolicy, number: int) -> str:
     """Return the name of a line of a shard, by its number in the file."""
-    return f"line {number + (_lines_before(policy.shard) if policy.shard.start else 0)}"
+    return f"line {number + lines_before(policy.shard)}"
 
 
 def _unpack(policy: ErrorPolicy, blocks: Iterable[bytes], compression: str) -> Iterator[bytes]:
@@ -160,6 +162,7 @@ def read_json_lines(policy: ErrorPolicy) -> Iterator[Document]:
             else:
                 wrong = _read_values(policy, row) if policy.copied else None
                 if wrong is None:
+                    policy.record = number - 1
                     yield text.encode("utf-8", "surrogateescape") if errors == "bytes" else text
                     continue
                 problem = wrong
@@ -227,6 +230,7 @@ def read_parquet(policy: ErrorPolicy) -> Iterator[Document]:
         if value is not None and len(value) > policy.longest:
             problem = policy.too_long(f"row {number}", "a text")
         elif value is not None:
+            policy.record = number
             try:
                 yield value.decode("utf-8", errors) if is_text and errors != "bytes" else value
                 continue
@@ -297,8 +301,15 @@ def read_dataset(policy: ErrorPolicy) -> Iterator[Document]:
 
 
 def read_iterable(policy: ErrorPolicy) -> Iterator[Document]:
-    """Yield the texts of an iterable, including those in nested lists."""
+    """Yield the texts of an iterable, including those in nested lists; with columns to copy, of its records."""
+    column = policy.shard.source.column
     for index, element in enumerate(elements(policy.shard.source.data)):
+        policy.record = index
+        if policy.copied and isinstance(element, dict):
+            if (wrong := _read_values(policy, element)) is not None:
+                policy.leave_out(f"record {index}", wrong)
+                continue
+            element = element[column]
         for text in element if isinstance(element, (list, tuple)) else [element]:
             if isinstance(text, (str, bytes)):
                 yield text

@@ -7,9 +7,10 @@ LocalPipelineExecutor([DocumentTokenizerMerger("out/c")])
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from hf_bpe._utils.arguments import check_flag
 from hf_bpe._utils.paths import check_destination
 from hf_bpe.counting._sources import Source, plan
 from hf_bpe.distributed._parts import absolute
@@ -29,6 +30,7 @@ except ImportError:
 __all__ = ["DocumentTokenizer", "DocumentTokenizerMerger"]
 
 _TYPE = "🔢 - TOKENIZER"
+_NO_LOSS = "no_loss_ranges"
 _Step: Any = object if PipelineStep is None else PipelineStep
 
 
@@ -64,7 +66,10 @@ class DocumentTokenizer(_TokenizingStep):
         storage_options: what fsspec takes to reach URLs. Executors pickle them, and log tracebacks with the values of
             variables: credentials belong in the environment.
         options: others of `encode_files`: `separator`, `append_separator`, `begin_token`, `pack`, `pack_across`,
-            `shard_tokens`.
+            `shard_tokens`, `copy_columns` and `document_index`. The columns are `id` and metadata of documents, and the
+            index has the number of the task as `source`, and that of the document in the task as `record`.
+        save_loss_metadata: write loss masks by `no_loss_ranges` in the metadata of documents, as datatrove's step does;
+            see `loss_mask` of `encode_files`.
 
     Raises:
         ImportError: datatrove is not installed.
@@ -87,6 +92,9 @@ class DocumentTokenizer(_TokenizingStep):
         pack: int | None = None,
         pack_across: bool = True,
         shard_tokens: int | None = None,
+        copy_columns: Sequence[str] = (),
+        document_index: bool = False,
+        save_loss_metadata: bool = False,
     ) -> None:
         super().__init__(output, storage_options)
         self._tokenizer, self._num_workers = absolute(tokenizer), num_workers
@@ -98,18 +106,19 @@ class DocumentTokenizer(_TokenizingStep):
             "pack": pack,
             "pack_across": pack_across,
             "shard_tokens": shard_tokens,
+            "copy_columns": copy_columns,
+            "document_index": check_flag("document_index", document_index),
+            "loss_mask": _NO_LOSS if check_flag("save_loss_metadata", save_loss_metadata) else None,
         }
 
     def run(self, data: Iterable[Any] | None, rank: int = 0, world_size: int = 1) -> Iterator[Any]:
         """Encode the documents of a task; called by an executor."""
         pipeline = BPETokenizer.convert_from(self._tokenizer, storage_options=self._storage_options).pipeline
-        texts = (document.text for document in data or ())
         with Places(self._output, None, self._storage_options).opened() as places:
             job = make_job(
                 pipeline,
-                plan(Source(texts)),
+                plan(Source(self._records(data or ()))),
                 places.output,
-                copy_columns=(),
                 options=pipeline.options(None),
                 random=Randomness(),
                 threads=self._num_workers,
@@ -121,6 +130,14 @@ class DocumentTokenizer(_TokenizingStep):
         self.stat_update("tokens", value=written.num_tokens)
         self.stat_update("documents", value=written.num_documents)
         return iter(())
+
+    def _records(self, documents: Iterable[Any]) -> Iterator[Any]:
+        """Yield the texts of documents, or records with the columns to copy."""
+        if not self._options["copy_columns"] and self._options["loss_mask"] is None:
+            return (document.text for document in documents)
+        return (
+            {_NO_LOSS: None, **document.metadata, "id": document.id, "text": document.text} for document in documents
+        )
 
 
 class DocumentTokenizerMerger(_TokenizingStep):

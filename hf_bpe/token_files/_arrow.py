@@ -1,6 +1,6 @@
 """Parquet and Arrow files with the ids of a row as the column `input_ids`, as datasets and trl read them.
 
-The columns that are copied from documents follow it, as strings.
+The other columns of documents follow it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids
+from hf_bpe.token_files._loss_masks import MASK_COLUMN, split_mask
 from hf_bpe.token_files._rows import Chunk, Values
 from hf_bpe.token_files._writer import TokenWriter, WholeRows
 
@@ -26,15 +27,23 @@ _GROUP_CHARACTERS = 1 << 26  # of the values of copied columns, which Arrow limi
 class _Table(TokenWriter):
     """Rows in groups, whose limits depend on the rows alone."""
 
-    def __init__(self, paths: Sequence[Path], dtype: npt.DTypeLike, copied: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        dtype: npt.DTypeLike,
+        columns: Mapping[str, str] | None = None,
+        has_mask: bool = False,
+    ) -> None:
         try:
             self._pyarrow = importlib.import_module("pyarrow")
         except ImportError:
             raise ImportError(
                 f"writing {paths[0].suffix} files needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'"
             ) from None
-        texts = [(name, self._pyarrow.string()) for name in copied]
-        self._schema = self._pyarrow.schema([(COLUMN, self._pyarrow.list_(self._pyarrow.uint32())), *texts])
+        others = [(name, self._pyarrow.type_for_alias(kind)) for name, kind in (columns or {}).items()]
+        masks = [(MASK_COLUMN, self._pyarrow.list_(self._pyarrow.uint8()))] if has_mask else []
+        self._schema = self._pyarrow.schema([(COLUMN, self._pyarrow.list_(self._pyarrow.uint32())), *masks, *others])
+        self._has_mask = has_mask
         self._rows = WholeRows()
         self._values: list[Values] = []
         self._group: list[Ids] = []
@@ -53,7 +62,7 @@ class _Table(TokenWriter):
         for number, end in enumerate(ends.tolist()):
             for row in chunk.values[number : number + 1]:
                 self._values.append(row)
-                self._characters += sum(map(len, filter(None, row)))
+                self._characters += sum(len(value) for value in row if isinstance(value, str))
             self._group.append(whole[start:end])
             self._lengths.append(end - start)
             self._ids += end - start
@@ -65,10 +74,11 @@ class _Table(TokenWriter):
     def _write_group(self) -> None:
         arrow = self._pyarrow
         offsets = arrow.array(np.cumsum([0, *self._lengths]), arrow.int32())
-        values = arrow.array(np.concatenate([np.empty(0, np.uint32), *self._group]))
-        column = arrow.ListArray.from_arrays(offsets, values)
-        texts = [arrow.array(values, arrow.string()) for values in zip(*self._values, strict=True)]
-        self._writer.write_batch(arrow.record_batch([column, *texts], schema=self._schema))
+        ids = np.concatenate([np.empty(0, np.uint32), *self._group])
+        lists = split_mask(ids) if self._has_mask else (ids,)
+        columns = [arrow.ListArray.from_arrays(offsets, arrow.array(values)) for values in lists]
+        others = [[*values] for values in zip(*self._values, strict=True)]
+        self._writer.write_batch(arrow.record_batch([*columns, *others], schema=self._schema))
         self._values, self._group, self._lengths = [], [], []
         self._ids = self._characters = 0
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hf_bpe.token_files._loss_masks import split_mask
 from hf_bpe.token_files._rows import Chunk
 from hf_bpe.token_files._writer import TokenWriter
 
@@ -16,7 +17,7 @@ _NAME = "Unknown Tokenizer"  # what datatrove writes for a tokenizer without a n
 
 
 class DatatroveFiles(TokenWriter):
-    """What datatrove's `TokenizedFile` writes with an index and final metadata."""
+    """What datatrove's `TokenizedFile` writes with an index, final metadata, and a mask if there is a path for it."""
 
     def __init__(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> None:
         self._dtype = np.dtype(dtype)
@@ -24,10 +25,14 @@ class DatatroveFiles(TokenWriter):
         self._metadata = paths[2]
         self._ids = paths[0].open("wb")
         self._index = paths[1].open("wb")
+        self._mask = paths[3].open("wb") if len(paths) > 3 else None
 
     def append(self, chunk: Chunk) -> None:
         """Append rows; see `TokenWriter`."""
         ids, ends, _ = chunk
+        if self._mask is not None:
+            ids, mask = split_mask(ids)
+            self._mask.write(mask.data)
         self._index.write((ends + self._size).astype("<u8").data)
         self._ids.write(np.ascontiguousarray(ids, self._dtype).data)
         self._size += len(ids)
@@ -45,6 +50,8 @@ class DatatroveFiles(TokenWriter):
         """Close all files."""
         self._ids.close()
         self._index.close()
+        if self._mask is not None:
+            self._mask.close()
 
 
 def in_words(tokens: int) -> str:

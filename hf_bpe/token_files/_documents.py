@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from hf_bpe.counting._error_policy import ErrorPolicy
+from hf_bpe.counting._file_formats import lines_before
 from hf_bpe.counting._readers import Skipped, follow_documents
 from hf_bpe.counting._sources import Shard
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options
@@ -21,13 +22,22 @@ from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._safe_cuts import cut_into_blocks
 from hf_bpe.encoding._stochastok import TokenSplits
 from hf_bpe.encoding._streaming import BLOCK_BYTES
-from hf_bpe.token_files._rows import Chunk, Values
+from hf_bpe.token_files._loss_masks import Ranges, mark, with_ranges, without_ends, without_last_ids
+from hf_bpe.token_files._rows import Chunk
 
 _Item = TypeVar("_Item")
 
 logger = logging.getLogger(__name__)
 
 _RECORD_BITS = 40  # of the number of a record as a text; the bits above are the number of its source
+
+
+class _Row(NamedTuple):
+    """What is known of a record besides its text: its number, the values of copied columns, and ranges without loss."""
+
+    record: int
+    values: tuple[str | None, ...]
+    no_loss: Ranges = ()
 
 
 class Framing(NamedTuple):
@@ -52,12 +62,14 @@ class Place(NamedTuple):
         done: how much of it is before the place: bytes of text, after decompression, or records.
         is_open: whether the place is inside a document.
         position: with dropout, the bytes of normalized text before the place.
+        documents: of a text, the documents that end before the place.
     """
 
     file: int = 0
     done: int = 0
     is_open: bool = False
     position: int = 0
+    documents: int = 0
 
 
 class Encoded(NamedTuple):
@@ -84,6 +96,9 @@ class DocumentEncoder(NamedTuple):
         random: how texts are encoded at random; `first_text` is not used.
         splits: the pairs of StochasTok, if there is any.
         copied: the columns of records whose values go with the ids.
+        has_index: whether the number of the source, and that of the record in it, go with them, too.
+        no_loss: the column of the ranges of characters whose ids are marked as without loss, None for no marks.
+        drops_ends: whether ids without loss at the end of a document, and what follows them, are left out.
     """
 
     encoder: Encoder
@@ -95,6 +110,9 @@ class DocumentEncoder(NamedTuple):
     random: Randomness = Randomness()
     splits: TokenSplits | None = None
     copied: tuple[str, ...] = ()
+    has_index: bool = False
+    no_loss: str | None = None
+    drops_ends: bool = False
 
     def encode(
         self, sources: Sequence[Shard], place: Place, skipped: Skipped, first_source: int = 0
@@ -109,11 +127,12 @@ class DocumentEncoder(NamedTuple):
         """
         for file in range(place.file, len(sources)):
             here = place if file == place.file else Place(file)
-            policy = ErrorPolicy(sources[file], Skipped(), copied=self.copied)
+            columns = self.copied if self.no_loss is None else (*self.copied, self.no_loss)
+            policy = ErrorPolicy(sources[file], Skipped(), copied=columns)
             is_text = sources[file].is_file and sources[file].format == "text"
             read = 0
-            text = (first_source + file) << _RECORD_BITS
-            for chunk, after in self._text(policy, here, text) if is_text else self._records(policy, here, text):
+            read_source = self._text if is_text else self._records
+            for chunk, after in read_source(policy, here, first_source + file):
                 yield Encoded(chunk, after, policy.position - read, skipped)
                 read = policy.position
             skipped += policy.skipped
@@ -125,38 +144,63 @@ class DocumentEncoder(NamedTuple):
         """Yield the ids of a text, which is cut where it changes no id."""
         pieces = _without_first(follow_documents(policy), place.done)
         blocks = cut_into_blocks(pieces, lambda data: self.encoder.find_last_cut(data, self.options), BLOCK_BYTES)
-        done, is_open, position = place.done, place.is_open, place.position
+        done, is_open, position, documents = place.done, place.is_open, place.position, place.documents
         nothing = np.empty(0, np.int64)
+        first_text = number << _RECORD_BITS
+
+        def with_index(chunk: Chunk) -> Chunk:
+            if not self.has_index:
+                return chunk
+            return chunk._replace(values=[(number, documents + each) for each in range(len(chunk.ends) + 1)])
+
         with closing(self._ahead(blocks)) as ahead:
             for block in ahead:
-                options = self.random._replace(first_text=number).options(self.options, 1)._replace(continued=done > 0)
+                random = self.random._replace(first_text=first_text)
+                options = random.options(self.options, 1)._replace(continued=done > 0)
                 if options.dropout is not None:
-                    options = options._replace(dropout=options.dropout.at((number, position)))
+                    options = options._replace(dropout=options.dropout.at((first_text, position)))
                     position += normalized_size(self.encoder, block, options)
                 ids, _ = self.encoder.encode_to_numpy([block], options, self.threads)
                 chunk, is_open = frame(ids, nothing, is_open, self.framing)
                 done += len(block)
-                yield chunk, Place(place.file, done, is_open, position)
+                chunk = with_index(chunk)
+                documents += len(chunk.ends)
+                yield chunk, Place(place.file, done, is_open, position, documents)
         if is_open:
             end = np.zeros(1, np.int64)
-            yield frame(np.empty(0, np.uint32), end, is_open, self.framing)[0], Place(place.file, done, False)
+            chunk, _ = frame(np.empty(0, np.uint32), end, is_open, self.framing)
+            yield with_index(chunk), Place(place.file, done, False)
 
     def _records(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
         done = place.done
-        with closing(self._ahead(_in_batches(policy, done))) as ahead:
+        first_line = lines_before(policy.shard) if self.has_index else 0
+        with closing(self._ahead(_in_batches(policy, done, self.no_loss is not None))) as ahead:
             for texts, rows in ahead:
-                random = self.random._replace(first_text=number + done)
+                random = self.random._replace(first_text=(number << _RECORD_BITS) + done)
                 options = random.options(self.options, len(texts))
                 if self.separator and any(_holds(text, self.separator) for text in texts):
                     _tell_of_separators(self.separator)
-                ids, offsets = self.record_encoder.encode_to_numpy(texts, options, self.threads)
+                kept = None
+                if any(row.no_loss for row in rows):
+                    ids, offsets, places = self.record_encoder.encode_with_offsets(texts, options)
+                    kept = mark(ids, offsets, places, [row.no_loss for row in rows])
+                else:
+                    ids, offsets = self.record_encoder.encode_to_numpy(texts, options, self.threads)
+                if kept is not None and self.drops_ends:
+                    is_cut = kept < np.diff(offsets)
+                    ids, offsets = without_ends(ids, offsets, kept)
                 if self.splits is not None:
                     numbers = random.numbers(len(texts))
                     ids, offsets = self.splits.apply(ids, offsets, random.stochastok, random.seed, numbers)
                 done += len(texts)
                 chunk, _ = frame(ids, offsets[1:], False, self.framing, are_records=True)
-                if rows:
-                    chunk = chunk._replace(values=[rows[record] for record in np.flatnonzero(np.diff(offsets))])
+                documents = np.flatnonzero(np.diff(offsets))
+                if kept is not None and self.drops_ends and self.framing.appends:
+                    chunk = without_last_ids(chunk, is_cut[documents])
+                if self.has_index or self.copied:
+                    first = (lambda row: (number, first_line + row.record)) if self.has_index else (lambda _: ())
+                    values = [(*first(row), *row.values) for row in map(rows.__getitem__, documents)]
+                    chunk = chunk._replace(values=values)
                 yield chunk, Place(place.file, done, False)
 
     def _ahead(self, items: Iterator[_Item]) -> Generator[_Item, None, None]:
@@ -217,19 +261,35 @@ def _without_first(pieces: Iterable[AnyText], size: int) -> Iterator[bytes]:
         size = max(size - len(data), 0)
 
 
-def _in_batches(policy: ErrorPolicy, passed: int) -> Iterator[tuple[list[AnyText], list[Values]]]:
-    """Yield documents of a source in lists, without the first ones, and the values of their copied columns."""
+def _rows(policy: ErrorPolicy, has_ranges: bool) -> Iterator[tuple[AnyText, _Row]]:
+    """Yield documents of a source, and what is known of their records."""
+    for document in follow_documents(policy):
+        if not has_ranges:
+            yield document, _Row(policy.record, policy.values)
+            continue
+        *values, written = policy.values
+        try:
+            text, ranges = with_ranges(document, written)
+        except (ValueError, RecursionError) as error:
+            policy.leave_out(f"record {policy.record}", str(error))
+            continue
+        yield text, _Row(policy.record, tuple(values), ranges)
+
+
+def _in_batches(
+    policy: ErrorPolicy, passed: int, has_ranges: bool = False
+) -> Iterator[tuple[list[AnyText], list[_Row]]]:
+    """Yield documents of a source in lists, without the first ones, and what is known of their records."""
     batch: list[AnyText] = []
-    rows: list[Values] = []
+    rows: list[_Row] = []
     size = 0
-    for number, document in enumerate(follow_documents(policy)):
+    for number, (document, row) in enumerate(_rows(policy, has_ranges)):
         if number < passed:
             continue
         batch.append(document)
         size += len(document)
-        if policy.copied:
-            rows.append(policy.values)
-            size += sum(map(len, filter(None, policy.values)))
+        rows.append(row)
+        size += sum(map(len, filter(None, row.values)))
         if size >= BLOCK_BYTES:
             yield batch, rows
             batch, rows, size = [], [], 0

@@ -82,6 +82,12 @@ class Job(NamedTuple):
         return "shard" in self.settings
 
     @property
+    def held_dtype(self) -> np.dtype[Any]:
+        """The type of ids on their way to the files, with room for the marks of a loss mask."""
+        has_marks = isinstance(self.encoder, DocumentEncoder) and self.encoder.no_loss is not None
+        return np.dtype("<u4") if has_marks else self.dtype
+
+    @property
     def described_sources(self) -> list[dict[str, Any]]:
         """What the manifest says about the sources."""
         if isinstance(self.encoder, TokenFiles):
@@ -98,10 +104,17 @@ class Job(NamedTuple):
     def unshuffled(self, folder: Path) -> Job:
         """Return the job that writes the documents to sorted runs in a folder, of which this one makes its files."""
         assert self.order is not None
-        runs = RunTarget(folder, self.dtype, *self.order)
+        runs = RunTarget(folder, self.held_dtype, *self.order)
         # When the work is resumed, the folder may be a copy at another place.
         output = self.destination or str(self.target.manifest.absolute())
-        return self._replace(target=runs, packing=None, shard_tokens=runs.shard_tokens, destination=output, order=None)
+        return self._replace(
+            target=runs,
+            dtype=self.held_dtype,
+            packing=None,
+            shard_tokens=runs.shard_tokens,
+            destination=output,
+            order=None,
+        )
 
 
 class Order(NamedTuple):
@@ -173,7 +186,7 @@ def encode_sources(
             assert work is not None
             encoding = None if work_dir is None else work / UNSHUFFLED
             runs = encode_sources(job.unshuffled(work / _RUNS), workers, encoding, show_progress)
-            stream = ShuffledStream(runs.files, runs.manifest, job.dtype, job.order.share, log)
+            stream = ShuffledStream(runs.files, runs.manifest, job.held_dtype, job.order.share, log)
         elif isinstance(job.encoder, TokenFiles):
             stream = WrittenStream(job.encoder, log)
         else:
@@ -182,7 +195,7 @@ def encode_sources(
             if log is None:
                 stream = DirectStream(job.encoder, units, progress.report)
             else:
-                folder = PieceFolder(log.pieces, job.dtype, is_durable=work_dir is not None)
+                folder = PieceFolder(log.pieces, job.held_dtype, is_durable=work_dir is not None)
                 stream = PieceStream(job.encoder, units, processes, folder, log, progress.report)
         chunks = stream.chunks()
         if show_progress and isinstance(stream, (WrittenStream, ShuffledStream)):
@@ -190,9 +203,7 @@ def encode_sources(
         rows = without_empty_rows(chunks)
         if job.packing is not None:
             rows = pack(rows, job.packing.length, across=job.packing.across)
-        make = partial(target.format.make, dtype=job.dtype)
-        if job.encoder.copied:
-            make = partial(make, copied=job.encoder.copied)
+        make = partial(target.make, dtype=job.dtype)
         if target.format.is_numbered:
             make = _numbered(make, records)
         writer = ShardWriter(target, output, make, job.shard_tokens, records, stream.committed, not job.is_share)
@@ -295,7 +306,7 @@ def _identity(job: Job) -> dict[str, Any]:
 def _check_no_source_is_replaced(job: Job) -> None:
     """Raise a ValueError if a file to write is one to read."""
     target = job.target
-    written = [*target.about_all, *(target.folder / name for name in target.names(None)), *target.shards_there()]
+    written = [*target.about_all, *target.single_there(), *target.shards_there()]
     resolved = {path.resolve() for path in written}
     names = [source.name for source in job.sources if source.is_file]
     if isinstance(job.encoder, TokenFiles):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hf_bpe._utils.arguments import check_choice
 from hf_bpe.token_files import (
@@ -26,6 +29,7 @@ from hf_bpe.token_files import (
 from hf_bpe.token_files import (
     _megatron as megatron,
 )
+from hf_bpe.token_files._document_index import SUFFIX, WithDocumentIndex
 from hf_bpe.token_files._shares import Share
 from hf_bpe.token_files._writer import TokenWriter
 
@@ -49,7 +53,9 @@ class TokenFormat(NamedTuple):
         is_folder: whether the output is a folder, with fixed names of files.
         shard_tokens: the default size of a shard; None for one file.
         make_index: returns the content of a JSON file about all shards, given what the writers said about each.
-        holds_columns: whether `make` takes the names of columns of text, whose values the rows bring.
+        mask_suffix: the end of the name of the file with the loss mask, "" if it is a column; None if no place is for
+            one.
+        holds_columns: whether `make` takes the names and types of other columns, whose values the rows bring.
         is_numbered: whether `make` takes the number of the first row of the shard.
     """
 
@@ -63,6 +69,7 @@ class TokenFormat(NamedTuple):
     shard_tokens: int | None = None
     make_index: MakeIndex | None = None
     holds_columns: bool = False
+    mask_suffix: str | None = None
     is_numbered: bool = False
 
 
@@ -84,7 +91,9 @@ FormatName = Literal["npy", "megatron", "datatrove", "nanogpt", "llm.c", "mds", 
 FORMATS: dict[FormatName, TokenFormat] = {
     "npy": TokenFormat((".npy", ".offsets.npy"), binary.NpyFiles, _smallest, needs_separator=False),
     "megatron": TokenFormat((".bin", ".idx"), megatron.MegatronFiles, megatron.megatron_dtype),
-    "datatrove": TokenFormat((".ds", ".ds.index", ".ds.metadata"), datatrove.DatatroveFiles, _smallest),
+    "datatrove": TokenFormat(
+        (".ds", ".ds.index", ".ds.metadata"), datatrove.DatatroveFiles, _smallest, mask_suffix=".ds.loss"
+    ),
     "nanogpt": TokenFormat((".bin",), binary.FlatFile, _only_16_bits, keeps_rows=False),
     "llm.c": TokenFormat((".bin",), binary.LlmcFile, _smallest, keeps_rows=False, max_ids=binary.MAX_LLMC_IDS),
     "mds": TokenFormat(
@@ -95,8 +104,10 @@ FORMATS: dict[FormatName, TokenFormat] = {
         shard_tokens=1 << 24,
         make_index=mds.make_index,
     ),
-    "parquet": TokenFormat((".parquet",), arrow.ParquetFile, lambda _: np.dtype("<u4"), holds_columns=True),
-    "arrow": TokenFormat((".arrow",), arrow.ArrowFile, lambda _: np.dtype("<u4"), holds_columns=True),
+    "parquet": TokenFormat(
+        (".parquet",), arrow.ParquetFile, lambda _: np.dtype("<u4"), holds_columns=True, mask_suffix=""
+    ),
+    "arrow": TokenFormat((".arrow",), arrow.ArrowFile, lambda _: np.dtype("<u4"), holds_columns=True, mask_suffix=""),
 }
 """Name → format."""
 
@@ -108,24 +119,34 @@ class Target:
         format: the name of the format.
         output: the path of the file with the ids, with or without its suffix; for MDS, of a folder.
         share: the part of the corpus that the files hold, None for all of it.
+        columns: the columns besides the ids, and their types as Arrow names them. A format without columns has them in
+            a document index, which is a file beside each shard.
+        has_mask: whether the ids bring a loss mask, for which the format has a place.
 
     Raises:
         ValueError: the format is unknown, or the path ends in the suffix of another one.
     """
 
-    def __init__(self, format: Any, output: Path, share: Share | None = None) -> None:
+    def __init__(
+        self,
+        format: Any,
+        output: Path,
+        share: Share | None = None,
+        columns: Mapping[str, str] = MappingProxyType({}),
+        has_mask: bool = False,
+    ) -> None:
         check_choice("format", format, tuple(FORMATS))
         self.format = FORMATS[format]
+        self._set_suffixes(columns, has_mask)
         suffix = self.format.suffixes[0]
         others = {other.suffixes[0] for other in FORMATS.values()} - {suffix}
+        name = output.name or str(output)  # the folder may be one that stands for a URL
         if format == "npy" and output.suffix != ".npy":
             fitting = ", ".join(repr(name) for name, other in FORMATS.items() if output.suffix == other.suffixes[0])
             way_out = f"; {output.suffix} is for the formats {fitting}: give one of them as format" if fitting else ""
-            raise ValueError(f"output: expected a name that ends in .npy, got {str(output)!r}{way_out}")
+            raise ValueError(f"output: expected a name that ends in .npy, got {name!r}{way_out}")
         if output.suffix in others or not output.name:
-            raise ValueError(
-                f"output: expected a name that ends in {suffix} for format {format!r}, got {str(output)!r}"
-            )
+            raise ValueError(f"output: expected a name that ends in {suffix} for format {format!r}, got {name!r}")
         if self.format.is_folder:
             self.folder, self._stem = output if share is None else output / share.name, "shard"
             self.manifest = self.folder / MANIFEST
@@ -134,12 +155,41 @@ class Target:
             self._stem = stem if share is None else f"{stem}-{share.name}"
             self.manifest = self.folder / f"{self._stem}.{MANIFEST}"
 
+    def _set_suffixes(self, columns: Mapping[str, str], has_mask: bool) -> None:
+        self.columns = columns
+        self.has_index = bool(columns) and not self.format.holds_columns
+        self._suffixes = [*self.format.suffixes]
+        if has_mask and self.format.mask_suffix:
+            self._suffixes.append(self.format.mask_suffix)
+        if self.has_index:
+            self._suffixes.append(SUFFIX)
+        # Also those of runs with other options.
+        beside = (self.format.mask_suffix, None if self.format.holds_columns else SUFFIX)
+        self._all_suffixes = [*self.format.suffixes, *filter(None, beside)]
+        self._has_mask = has_mask
+
     def names(self, shard: int | None) -> list[str]:
         """Return the names of a shard's files, that with the ids first; None for the only shard."""
+        return self._names(shard, self._suffixes)
+
+    def single_there(self) -> list[Path]:
+        """Return the paths of the files of a single shard, which an earlier run may have left."""
+        return [self.folder / name for name in self._names(None, self._all_suffixes)]
+
+    def _names(self, shard: int | None, suffixes: Sequence[str]) -> list[str]:
         if self.format.is_folder:
-            return [f"{self._stem}.{shard or 0:05}{self.format.suffixes[0]}"]
-        number = "" if shard is None else f"-{shard:05}"
-        return [f"{self._stem}{number}{suffix}" for suffix in self.format.suffixes]
+            stem = f"{self._stem}.{shard or 0:05}"
+        else:
+            stem = self._stem if shard is None else f"{self._stem}-{shard:05}"
+        return [stem + suffix for suffix in suffixes]
+
+    def make(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> TokenWriter:
+        """Return a writer of a shard."""
+        if self.has_index:
+            return WithDocumentIndex(paths, partial(self.format.make, dtype=dtype), self.columns)
+        if self.format.holds_columns:
+            return self.format.make(paths, dtype=dtype, columns=self.columns, has_mask=self._has_mask)
+        return self.format.make(paths, dtype=dtype)
 
     @property
     def about_all(self) -> list[Path]:
@@ -156,12 +206,12 @@ class Target:
 
     def has_name(self, name: str) -> bool:
         """Return whether a file of this output may have a name."""
-        others = (*self.names(None), *(path.name for path in self.about_all))
+        others = (*self._names(None, self._all_suffixes), *(path.name for path in self.about_all))
         return name in others or self._shard_name("[0-9]{5,}").fullmatch(name) is not None
 
     def _shard_name(self, number: str) -> re.Pattern[str]:
         parts = [re.escape(part) for part in self.names(0)[0].split("00000")]
-        suffixes = [re.escape(suffix) for suffix in self.format.suffixes[1:]]
+        suffixes = [re.escape(suffix) for suffix in self._all_suffixes[1:]]
         return re.compile(number.join([*parts[:-1], f"(?:{'|'.join([parts[-1], *suffixes])})"]))
 
     def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:

@@ -18,9 +18,12 @@ from hf_bpe.encoding._encoder import Encoder, Options
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.token_files._arrow import COLUMN
+from hf_bpe.token_files._document_index import TOKENS
 from hf_bpe.token_files._documents import DocumentEncoder, Framing
 from hf_bpe.token_files._encoding import Job, Order, Packing
 from hf_bpe.token_files._formats import FORMATS, Target
+from hf_bpe.token_files._loss_masks import MASK_COLUMN
+from hf_bpe.token_files._rows import RECORD, SOURCE, value_columns
 from hf_bpe.token_files._shares import Share, part_of_sources
 
 
@@ -64,6 +67,8 @@ def make_job(
     pack_across: bool,
     shard_tokens: int | None,
     copy_columns: Sequence[str],
+    document_index: bool,
+    loss_mask: str | None,
     options: Options,
     random: Randomness,
     threads: int,
@@ -75,7 +80,8 @@ def make_job(
 
     With `documents_of` the sources are those of this share already, as an engine has divided them.
     """
-    target = Target(format, output, share or documents_of)
+    columns = value_columns(check_strs("copy_columns", copy_columns), has_index=document_index)
+    target = Target(format, output, share or documents_of, columns, loss_mask is not None)
     separator_id = _token_id(pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator)
     # A file of offsets says where documents end without it.
     is_needed = target.format.needs_separator or separator_id is not None
@@ -89,7 +95,11 @@ def make_job(
         raise ValueError("pack_across: False is only for packed sequences; give pack")
     if pack is not None and not (pack_across or target.format.keeps_rows):
         raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
-    copied = _check_copied(copy_columns, target, sources, is_across=pack is not None and pack_across)
+    copied = tuple(copy_columns)
+    if columns:
+        _check_columns(copied, target, sources, document_index, is_across=pack is not None and pack_across)
+    if loss_mask is not None:
+        _check_mask(target, sources, random)
     # The texts of an iterable are records, whatever its format says.
     are_texts = all(source.is_file and source.format == "text" for source in sources)
     if random.stochastok > 0 and any(source.format == "text" for source in sources):
@@ -123,6 +133,10 @@ def make_job(
                 "of hf_bpe.token_files), with shard for several jobs"
             )
         settings["shuffle"] = shuffle
+    if document_index:
+        settings["document_index"] = True
+    if loss_mask is not None:
+        settings["loss_mask"] = loss_mask
     first_source = 0
     if share is not None:
         # The number of a record, which randomness depends on, is known only where its file is read from the beginning.
@@ -130,6 +144,7 @@ def make_job(
         first_source, sources = part.first, part.sources
         settings |= {"shard": [*share], "plan": part.plan}
     elif documents_of is not None:
+        first_source = documents_of.part
         settings |= {"shard": [*documents_of], "plan": "that of an engine"}
     return Job(
         sources,
@@ -143,6 +158,9 @@ def make_job(
             random,
             pipeline.splits if random.stochastok else None,
             copied,
+            document_index,
+            loss_mask,
+            format == "datatrove",
         ),
         target.format.dtype(highest_id(pipeline)),
         None if pack is None else Packing(pack, pack_across),
@@ -180,21 +198,43 @@ def _for_records(pipeline: Pipeline, separator_id: int) -> tuple[Encoder, str]:
     return pipeline.encoder_without(lambda token: token.content == separator.content), separator.content
 
 
-def _check_copied(columns: Any, target: Target, sources: Sequence[Shard], *, is_across: bool) -> tuple[str, ...]:
-    """Return the columns to copy, after checks that the format, the rows and the sources have a place for them."""
-    copied = tuple(check_strs("copy_columns", columns))
-    if not copied:
-        return copied
-    if not target.format.holds_columns:
+def _check_columns(
+    copied: Sequence[str], target: Target, sources: Sequence[Shard], has_index: bool, *, is_across: bool
+) -> None:
+    """Check that the format, the rows and the sources have a place for columns besides the ids."""
+    argument = "document_index" if has_index else "copy_columns"
+    if not (has_index or target.format.holds_columns):
         able = " or ".join(repr(name) for name, format in FORMATS.items() if format.holds_columns)
-        raise ValueError(f"copy_columns: expected a format with columns of text, {able}; choose one of them")
+        raise ValueError(
+            f"copy_columns: expected a format with columns of text, {able}; choose one of them, or give "
+            "document_index=True to copy them to a file beside the ids"
+        )
     if is_across:
-        raise ValueError("copy_columns: a packed sequence may hold several documents; give pack_across=False as well")
-    if len({*copied, COLUMN}) <= len(copied):
-        raise ValueError(f"copy_columns: expected different names other than {COLUMN!r}, got {[*copied]}")
+        raise ValueError(f"{argument}: a packed sequence may hold several documents; give pack_across=False as well")
+    # The column names of ids and of the index, whichever of them the files have.
+    own = [COLUMN] if target.format.holds_columns else [TOKENS]
+    own += [SOURCE, RECORD] if has_index else []
+    own += [MASK_COLUMN] if target.format.mask_suffix == "" else []
+    if len({*copied, *own}) < len(copied) + len(own):
+        names = ", ".join(map(repr, own))
+        raise ValueError(f"copy_columns: expected different names other than {names}, got {[*copied]}")
+    if copied:
+        _check_records("copy_columns", sources)
+
+
+def _check_mask(target: Target, sources: Sequence[Shard], random: Randomness) -> None:
+    """Check that the format has a place for a loss mask, and the sources have ranges of characters."""
+    if target.format.mask_suffix is None:
+        able = ", ".join(repr(name) for name, format in FORMATS.items() if format.mask_suffix is not None)
+        raise ValueError(f"loss_mask: expected a format with a place for loss masks: {able}; choose one of them")
+    if random.dropout or random.stochastok:
+        raise ValueError("loss_mask: expected no dropout and no stochastok, whose ids have no places in the text")
+    _check_records("loss_mask", sources)
+
+
+def _check_records(argument: str, sources: Sequence[Shard]) -> None:
     for source in sources:
-        if source.format == "text":
+        if source.is_file and source.format == "text":
             raise ValueError(
-                f"copy_columns: expected sources of records (JSON lines, Parquet), got the text file {source.name}"
+                f"{argument}: expected sources of records (JSON lines, Parquet), got the text file {source.name}"
             )
-    return copied

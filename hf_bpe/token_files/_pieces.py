@@ -1,7 +1,8 @@
 """Encoded parts of sources on disk, from which the token files are put together.
 
-A piece is a file with ids, the ends of documents, the values of copied columns and a description. It gets its name when
-it is complete, so every file with such a name is whole, and encoding resumes after the last piece of each unit of work.
+A piece is a file with ids, the ends of documents, the values of their other columns and a description. It gets its name
+when it is complete, so every file with such a name is whole, and encoding resumes after the last piece of each unit of
+work.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe._utils.files import flush
-from hf_bpe._utils.shapes import Optional, check_shape
+from hf_bpe._utils.shapes import check_shape
 from hf_bpe._utils.work_log import checksum, open_own
 from hf_bpe.counting._error_policy import SKIPPED, Skipped
 from hf_bpe.counting._sources import Shard
@@ -31,13 +32,13 @@ from hf_bpe.token_files._documents import DocumentEncoder, Place
 from hf_bpe.token_files._rows import Chunk, Values
 
 _MAX_IDS, _MAX_DOCUMENTS = 1 << 26, 1 << 22
-_MAX_VALUES = 1 << 24  # bytes of the values of copied columns
+_MAX_VALUES = 1 << 24  # bytes of the values of other columns
 _READ_IDS = 1 << 22
 _NAME = re.compile(r"([0-9]{6,})-([0-9]{6,})\.(piece|part)")
 _TRAILER = struct.Struct("<Q")
 _CONTENT = {
     **dict.fromkeys(("ids", "documents", "read", "values", "crc"), int),
-    "place": (int, int, bool, int),
+    "place": (int, int, bool, int, int),
     "is_last": bool,
     "skipped": SKIPPED,
 }
@@ -58,7 +59,7 @@ class Piece(NamedTuple):
         is_last: whether there is no next piece.
         skipped: what was skipped in the sources of the unit before that of the place.
         read: stored bytes of the sources that were read for it.
-        values: the size in bytes of the values of copied columns.
+        values: the size in bytes of the values of other columns.
         crc: the checksum of ids, ends and values.
     """
 
@@ -88,7 +89,9 @@ class Piece(NamedTuple):
         ends = np.fromfile(file, "<i8", self.documents)
         with _damage_named(self.path):
             lines = [json.loads(line) for line in _read(file, self.values).splitlines()]
-            values = [tuple(row) for line in check_shape(lines, [[[Optional(str)]]]) for row in line]
+            values = [tuple(row) for line in check_shape(lines, [[[object]]]) for row in line]
+            if not all(value is None or type(value) in (str, int) for row in values for value in row):
+                raise ValueError("a value of a column is neither a string nor a number")
             if len(ends) < self.documents or (np.diff(ends, prepend=0, append=self.ids) < 0).any():
                 raise ValueError("documents end where there are no ids")
         return ends, values
@@ -180,6 +183,7 @@ class _PieceFile:
         self._dtype = np.dtype(dtype)
         self._ends: list[npt.NDArray[np.int64]] = []
         self._values: list[bytes] = []  # lines of JSON
+        self._open: Sequence[Values] = ()  # those of a document that has not ended
         self.ids = self.documents = self.read = self.values = self._crc = 0
 
     @property
@@ -192,8 +196,13 @@ class _PieceFile:
         self.ids += len(chunk.ids)
         self.documents += len(chunk.ends)
         self.read += read
-        if chunk.values:
-            self._values.append(json.dumps(chunk.values).encode() + b"\n")
+        number = len(chunk.ends)
+        self._open = chunk.values[number : number + 1]
+        self._append_values(chunk.values[:number])
+
+    def _append_values(self, values: Sequence[Values]) -> None:
+        if values:
+            self._values.append(json.dumps(values).encode() + b"\n")
             self.values += len(self._values[-1])
 
     def _write(self, data: bytes | memoryview) -> None:
@@ -201,6 +210,7 @@ class _PieceFile:
         self._crc = zlib.crc32(data, self._crc)
 
     def commit(self, place: Place, is_last: bool, skipped: Skipped, is_durable: bool) -> Piece:
+        self._append_values(self._open)
         for ends in self._ends:
             self._write(ends.astype("<i8").data)
         for line in self._values:

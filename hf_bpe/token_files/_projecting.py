@@ -26,6 +26,7 @@ _REFUSED = {
     "pack": "where a sequence ends depends on the number of tokens",
     "dropout": "they are random",
     "stochastok": "they are random",
+    "loss_mask": "the mask is one of other ids",
 }
 _QUEUED = 2  # chunks
 _PATIENCE = 0.1  # seconds between looks at a writer that takes nothing
@@ -50,7 +51,8 @@ class Projected(NamedTuple):
 def make_target(files: TokenFiles, output: Path) -> Target:
     """Return the files to write in the format of other files."""
     shard = files.content.get("shard")
-    return Target(files.content["format"], output, None if shard is None else Share(*shard))
+    share = None if shard is None else Share(*shard)
+    return Target(files.content["format"], output, share, files.columns)
 
 
 def project_all(files: TokenFiles, wanted: Sequence[Projected], overwrite: bool) -> list[EncodedFiles]:
@@ -64,7 +66,7 @@ def project_all(files: TokenFiles, wanted: Sequence[Projected], overwrite: bool)
             target = each.target
             written = {
                 *target.about_all,
-                *(target.folder / name for name in target.names(None)),
+                *target.single_there(),
                 *target.shards_there(),
             }
             if {path.resolve() for path in written} & {*own, files.path.resolve()}:
@@ -83,9 +85,7 @@ def _write(
     """Write the files of one smaller vocabulary."""
     target, content = wanted.target, files.content
     dtype, shard_tokens = target.format.dtype(wanted.highest_id), content["shard_tokens"]
-    make = partial(target.format.make, dtype=dtype)
-    if copied := content.get("copy_columns"):
-        make = partial(make, copied=copied)
+    make = partial(target.make, dtype=dtype)
     records: list[ShardRecord] = []
     writer = ShardWriter(target, staging, make, shard_tokens, records, lambda _: None, bool(content["shards"]))
     narrow = "<u2" if wanted.table.highest_id < 1 << 16 else "<u4"
@@ -94,7 +94,7 @@ def _write(
         write_atomically(staging / index[0], index[1])
     tokens = sum(record.tokens for record in records)
     shards = [{"files": record.files, "tokens": record.tokens, "rows": record.rows} for record in records]
-    if not target.format.keeps_rows:
+    if not (target.format.keeps_rows or target.has_index):
         shards = [{**shard, "rows": content["rows"]} for shard in shards]
     made = {"made_by": f"hf_bpe {__version__}", "dtype": dtype.name, "tokens": tokens, "shards": shards}
     manifest = {**content, **wanted.settings, **made}

@@ -24,7 +24,7 @@ _IDS_AT_ONCE = 1 << 22
 _ROWS_AT_ONCE = 1 << 14
 
 Reader = Callable[[Sequence[Path], npt.DTypeLike, Sequence[str]], Iterator[Chunk]]
-"""Called with the files of a shard, the type of their ids and the names of copied columns."""
+"""Called with the files of a shard, the type of their ids and the names of other columns."""
 
 
 def _map(path: Path, dtype: npt.DTypeLike, start: int = 0) -> npt.NDArray[Any]:

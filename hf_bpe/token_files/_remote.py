@@ -78,7 +78,7 @@ class Places:
         store = _Store(folder, local, self._options)
         manifest = store.url(job.target.manifest)
         job = job._replace(destination=manifest)
-        written_names = {store.url(job.target.folder / name) for name in job.target.names(None)}
+        written_names = {store.url(path) for path in job.target.single_there()}
         if replaced := [source.name for source in job.sources if source.name in written_names]:
             raise ValueError(f"output: {replaced[0]} is a source; choose another output")
         old = store.manifest(job.target.manifest)
@@ -140,7 +140,7 @@ class _Store:
         elif is_begun:
             return
         elif job.shard_tokens is None:
-            urls = [self.url(target.folder / name) for name in target.names(None)]
+            urls = [self.url(path) for path in target.single_there()]
             found = [url for url in urls if exists(url, self._options)]
         else:
             found = [join(self._parent(target.folder), name) for name in self._shards_there(job)]

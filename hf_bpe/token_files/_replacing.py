@@ -35,7 +35,7 @@ def staging_folder(target: Target, work_dir: Path) -> Path:
 
 def files_to_replace(target: Target, is_sharded: bool, overwrite: bool) -> list[Path]:
     """Return what is there of an earlier run: what describes it, the only shard, and with `overwrite` its shards."""
-    single = [] if is_sharded else [target.folder / name for name in target.names(None)]
+    single = [] if is_sharded else target.single_there()
     shards = files_of_manifest(target) if overwrite else []
     return [path for path in (*target.about_all, *single, *shards) if os.path.lexists(path)]
 

@@ -9,8 +9,21 @@ import numpy as np
 
 from hf_bpe.encoding._encoder import Ids, Numbers
 
-Values = tuple[str | None, ...]
-"""The values of the copied columns of a document, in their order."""
+Values = tuple[str | int | None, ...]
+"""The values of the columns of a document besides its ids, in their order."""
+
+SOURCE, RECORD = "source", "record"
+
+
+def value_columns(copied: Iterable[str], *, has_index: bool) -> dict[str, str]:
+    """Return the names of the columns besides the ids, and their types as Arrow names them.
+
+    Args:
+        copied: columns of records that are copied.
+        has_index: whether source and record of each document are columns, too.
+    """
+    origin = {SOURCE: "int32", RECORD: "int64"} if has_index else {}
+    return {**origin, **dict.fromkeys(copied, "string")}
 
 
 class Chunk(NamedTuple):
@@ -20,8 +33,8 @@ class Chunk(NamedTuple):
         ids: consecutive ids of the stream.
         ends: the positions in `ids` at which rows end, in increasing order. The ids after the last one belong to a row
             that ends in a later chunk; only such a row can end at 0.
-        values: for each row of the chunk, the one that ends later included, the values of the columns that are copied
-            from its document; the next row's may follow. Empty if no columns are copied.
+        values: for each row of the chunk, the one that ends later included, the values of the other columns of its
+            document; the next row's may follow. Empty if there are no other columns.
     """
 
     ids: Ids

@@ -29,7 +29,7 @@ RUN_BYTES = 1 << 28  # of the ids of a run
 LONG = 1 << 20  # ids of a document that is read by itself, in parts
 
 _MAX_DOCUMENTS = 1 << 22  # of a run
-_MAX_VALUES = 1 << 26  # bytes of the values of copied columns of a run
+_MAX_VALUES = 1 << 26  # bytes of the values of other columns of a run
 _GATHERED = 1 << 12  # documents to put together at once
 _SPARSE = 8  # parts from which on reading single documents costs less than reading all that lies between them
 _NUMBER = "<i8"
@@ -48,16 +48,21 @@ class RunTarget(Target):
     def __init__(self, folder: Path, dtype: npt.DTypeLike, seed: int, share: Share) -> None:
         known, make = np.dtype(dtype), partial(RunFiles, seed=seed, share=share)
         self.format = TokenFormat((".ids", ".index"), make, lambda _: known, holds_columns=True, is_numbered=True)
+        self._set_suffixes({}, has_mask=False)
         self.folder, self._stem, self.manifest = folder, "run", folder / MANIFEST
         # Documents of other shares pass by. `RunFiles.is_full` limits those that are kept.
         self.shard_tokens = RUN_BYTES // known.itemsize * share.parts
+
+    def make(self, paths: Sequence[Path], dtype: npt.DTypeLike, first_row: int = 0) -> TokenWriter:
+        """Return a writer of a run."""
+        return self.format.make(paths, dtype=dtype, first_row=first_row)
 
 
 class RunFiles(TokenWriter):
     """A run: a file of ids, and an index.
 
     The index has the number of documents; then their keys in increasing order, the places of their first ids, their
-    lengths, and the ends of their values, which begin with 0; then the values of copied columns, as JSON. All numbers
+    lengths, and the ends of their values, which begin with 0; then the values of other columns, as JSON. All numbers
     have 64 bits.
 
     Args:
@@ -66,7 +71,6 @@ class RunFiles(TokenWriter):
         first_row: the number of the first document.
         seed: the seed of the order.
         share: the part of the shuffled documents to keep.
-        copied: the names of copied columns.
     """
 
     def __init__(
@@ -77,7 +81,6 @@ class RunFiles(TokenWriter):
         first_row: int,
         seed: int,
         share: Share,
-        copied: Sequence[str] = (),
     ) -> None:
         self._dtype, self._seed, self._next = np.dtype(dtype), seed, first_row
         self._range = None if share.parts == 1 else KeyRange.of(share)
@@ -212,7 +215,7 @@ class Documents(NamedTuple):
         keys: their keys.
         places: where in the file of ids their first ids are.
         lengths: how many ids they have.
-        value_bytes: the size in bytes of the values of copied columns.
+        value_bytes: the size in bytes of the values of other columns.
         values: these values; empty if they were not read, or if there are none.
     """
 

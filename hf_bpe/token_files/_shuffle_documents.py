@@ -21,6 +21,7 @@ from hf_bpe.token_files._shares import Share, check_share
 from hf_bpe.token_files._written import TokenFiles
 
 _REFUSED = {
+    "loss_mask": "masks are shuffled only where the text is encoded (shuffle of encode_files)",
     "pack": "sequences are made of shuffled documents (pack of shuffle_documents)",
     "shard": "the order depends on the documents of all parts: merge the manifests, and give the one of the whole",
 }
@@ -96,7 +97,7 @@ def shuffle_documents(
         )
     with Places(output, work_dir, storage_options).opened() as places:
         share = None if shard is None else Share(*shard)
-        target = Target(content["format"], places.output, share)
+        target = Target(content["format"], places.output, share, files.columns)
         if not target.format.keeps_rows:
             raise ValueError(
                 f"{files.path}: format {content['format']!r} does not say where documents end; encode the text again "
@@ -104,7 +105,7 @@ def shuffle_documents(
             )
         if pack is None and not pack_across:
             raise ValueError("pack_across: False is only for packed sequences; give pack")
-        if content.get("copy_columns") and pack is not None and pack_across:
+        if files.columns and pack is not None and pack_across:
             raise ValueError("pack: a packed sequence may hold several documents; give pack_across=False as well")
         settings = {name: value for name, value in content.items() if name not in (*_OF_FILES, "sources")}
         settings |= {"pack": pack, "pack_across": None if pack is None else pack_across, "shuffle": seed}

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.counting._error_policy import SKIPPED
+from hf_bpe.token_files._document_index import with_document_index
 from hf_bpe.token_files._formats import FORMATS, MANIFEST, SHARD_FILES
 from hf_bpe.token_files._reading import READERS
-from hf_bpe.token_files._rows import Chunk, from_id
+from hf_bpe.token_files._rows import Chunk, from_id, value_columns
 from hf_bpe.token_files._run import Position, RunLog, Totals
 from hf_bpe.token_files._shards import ShardRecord
 
@@ -83,7 +84,8 @@ class TokenFiles(NamedTuple):
         for name, why in refused.items():
             if content.get(name):
                 raise ValueError(f"{self.path}: expected ids without {name}, because {why}; encode the text again")
-        if content["shard_tokens"] is not None and not FORMATS[content["format"]].keeps_rows:
+        says_rows = FORMATS[content["format"]].keeps_rows or content.get("document_index", False)
+        if content["shard_tokens"] is not None and not says_rows:
             raise ValueError(
                 f"{self.path}: format {content['format']!r} does not say where rows end, so its shards cannot be cut "
                 "again; encode the text again"
@@ -106,22 +108,28 @@ class TokenFiles(NamedTuple):
         return [self.path.parent / name for shard in self.content["shards"] for name in shard["files"]]
 
     @property
-    def copied(self) -> tuple[str, ...]:
-        """The names of copied columns."""
-        return tuple(self.content.get("copy_columns", ()))
+    def columns(self) -> dict[str, str]:
+        """The columns besides the ids, and their types as Arrow names them."""
+        has_index = self.content.get("document_index", False)
+        return value_columns(self.content.get("copy_columns", ()), has_index=has_index)
 
     def chunks(self, first: int = 0) -> Iterator[Chunk]:
         """Yield the rows of all shards from the id with the index `first` on."""
-        read = READERS[self.content["format"]]
         for shard in self.content["shards"]:
             if first < shard["tokens"]:
-                paths = [self.path.parent / name for name in shard["files"]]
-                for chunk in read(paths, self.content["dtype"], self.copied):
+                for chunk in self._shard([self.path.parent / name for name in shard["files"]]):
                     if first == 0 or first < len(chunk.ids):
                         yield from_id(chunk, first)
                     first = max(first - len(chunk.ids), 0)
             else:
                 first -= shard["tokens"]
+
+    def _shard(self, paths: list[Path]) -> Iterator[Chunk]:
+        """Yield the rows of a shard."""
+        format, names = self.content["format"], [*self.columns]
+        if not names or FORMATS[format].holds_columns:
+            return READERS[format](paths, self.content["dtype"], names)
+        return with_document_index(READERS[format](paths[:-1], self.content["dtype"], ()), paths[-1], names)
 
 
 class WrittenStream:

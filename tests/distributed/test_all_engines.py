@@ -34,7 +34,9 @@ def files(tmp_path_factory):
     random = Random(0)
     for name in range(PARTS):
         lines = [
-            json.dumps({"text": " ".join(random.choices(["low", "widest", "你好", "123"], k=random.randrange(40)))})
+            json.dumps(
+                {"text": " ".join(random.choices(["low", "widest", "你好", "1\n2", END], k=random.randrange(1, 40)))}
+            )
             for _ in range(300)
         ]
         data = "\n".join(lines).encode() + b"\n"
@@ -47,12 +49,14 @@ def files(tmp_path_factory):
 def whole(files):
     """What one process writes."""
     tokenizer = BPETokenizer.from_pretrained(files / "tok")
-    return tokenizer.encode_files(files / "in", files / "whole" / "c", format=FORMAT, num_workers=1)
+    return tokenizer.encode_files(
+        files / "in", files / "whole" / "c", format=FORMAT, num_workers=1, document_index=True
+    )
 
 
 def parts_in(folder):
     """Return the content of the files of ids and of their indices, by their names."""
-    return {path.name: path.read_bytes() for path in sorted(folder.glob("c-*.ds*"))}
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("c-*")) if path.suffix != ".json"}
 
 
 def manifest(path, *without):
@@ -67,7 +71,7 @@ def in_shards(files, output, parts=None):
 
 
 def parts_of(files, output, kind=_parts.Parts):
-    options = {"format": FORMAT, "num_workers": 1}
+    options = {"format": FORMAT, "num_workers": 1, "document_index": True}
     return kind.checked(files / "tok", files / "in", output, PARTS, output.with_name("work"), options)
 
 
@@ -113,7 +117,10 @@ def on_datatrove(files, output):
 
     from hf_bpe.distributed.datatrove import DocumentTokenizer, DocumentTokenizerMerger
 
-    steps = [JsonlReader(str(files / "in")), DocumentTokenizer(files / "tok", output, format=FORMAT)]
+    steps = [
+        JsonlReader(str(files / "in")),
+        DocumentTokenizer(files / "tok", output, format=FORMAT, document_index=True),
+    ]
     logs = output.with_name("logs")
     LocalPipelineExecutor(steps, tasks=PARTS, workers=2, logging_dir=str(logs / "a")).run()
     LocalPipelineExecutor([DocumentTokenizerMerger(output)], logging_dir=str(logs / "b")).run()
@@ -125,7 +132,7 @@ ENGINES = {"shards": in_shards, "Ray": on_ray, "Spark": on_spark, "datatrove": o
 
 def test_two_workers_write_the_same_as_one(files, whole, tmp_path):
     tokenizer = BPETokenizer.from_pretrained(files / "tok")
-    two = tokenizer.encode_files(files / "in", tmp_path / "c", format=FORMAT, num_workers=2)
+    two = tokenizer.encode_files(files / "in", tmp_path / "c", format=FORMAT, num_workers=2, document_index=True)
     for ours, theirs in zip((*two.files, two.manifest), (*whole.files, whole.manifest), strict=True):
         assert ours.read_bytes() == theirs.read_bytes()
 

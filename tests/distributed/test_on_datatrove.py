@@ -149,3 +149,40 @@ def test_killed_task_leaves_no_files_and_runs_again(files, tmp_path):
     tokenizer = BPETokenizer.from_pretrained(files / "tok")
     whole = tokenizer.encode_files(tmp_path / "in.jsonl", tmp_path / "whole", format="datatrove")
     assert (tmp_path / "c-00000-of-00001.ds").read_bytes() == whole.ids.read_bytes()
+
+
+def test_the_index_has_ids_and_metadata_of_documents(files, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    documents = [Document("low", "a", metadata={"url": 1}), Document("", "b"), Document("x", "c", metadata={"url": 2})]
+    documents[1].metadata["url"] = None
+    step = DocumentTokenizer(files / "tok", tmp_path / "c", document_index=True, copy_columns=["id", "url"])
+    step.run(documents, 1, 2)
+    assert parquet.read_table(tmp_path / "c-00001-of-00002.document-index.parquet").to_pylist() == [
+        {"source": 1, "record": 0, "id": "a", "url": "1", "tokens": 2},
+        {"source": 1, "record": 2, "id": "c", "url": "2", "tokens": 2},
+    ]
+    with pytest.raises(ValueError, match=r"source: iterable 0: record 0: .* the columns to copy, 'day' among them"):
+        DocumentTokenizer(files / "tok", tmp_path / "d", document_index=True, copy_columns=["day"]).run(documents)
+
+
+def test_loss_masks_are_those_of_its_tokenizer(files, tmp_path):
+    from datatrove.pipeline.tokens import DocumentTokenizer as Peer
+
+    text = "low 你好 lowest"
+    ranges = [None, [], [(0, 3)], ((2, 5), (7, 9)), [(0, 4), (9, len(text))], [(3, len(text))], [(8, 9)]]
+    documents = [Document(text, str(n), metadata={"no_loss_ranges": each}) for n, each in enumerate(ranges)]
+    documents.append(Document(text, "without"))
+    peer = Peer(
+        str(tmp_path / "peer"),
+        str(files / "tok" / "tokenizer.json"),
+        eos_token=END,
+        shuffle_documents=False,
+        save_loss_metadata=True,
+        save_final_metadata=False,
+    )
+    peer.run(documents, 0, 1)
+    DocumentTokenizer(files / "tok", tmp_path / "c", save_loss_metadata=True).run(documents, 0, 1)
+    for suffix in ("", ".index", ".loss"):
+        ours = (tmp_path / f"c-00000-of-00001.ds{suffix}").read_bytes()
+        assert ours == (tmp_path / "peer" / f"00000_unshuffled.ds{suffix}").read_bytes()
+    assert {*(tmp_path / "c-00000-of-00001.ds.loss").read_bytes()} == {0, 1}

@@ -225,11 +225,10 @@ def test_runs_hold_documents_in_order(
         folder = tmp_path_factory.mktemp("runs")
         target = RunTarget(folder, np.uint16, seed, share)
         records = []
-        copied = {"copied": ["a", "b"]} if with_values else {}
 
         def make(paths):
             first_row = sum(record.rows for record in records)
-            return target.format.make(paths, dtype=np.dtype(np.uint16), first_row=first_row, **copied)
+            return target.format.make(paths, dtype=np.dtype(np.uint16), first_row=first_row)
 
         ShardWriter(target, folder, make, target.shard_tokens, records, lambda _: None).write(chunks)
         files = [folder / name for record in records for name in record.files]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from hf_bpe._utils.arguments import check_flag, check_path, checked
+from hf_bpe._utils.arguments import check_flag, check_path, check_str, checked, optional
 from hf_bpe._utils.paths import check_output
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.token_files._shares import Share
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class FileMethods(ConversionMethods):
     """The methods that write files of ids."""
 
-    @checked(**bulk.ARGUMENTS)
+    @checked(**bulk.ARGUMENTS, document_index=check_flag, loss_mask=optional(check_str))
     def encode_files(
         self,
         paths: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
@@ -40,6 +40,8 @@ class FileMethods(ConversionMethods):
         shard: tuple[int, int] | None = None,
         shuffle: int | None = None,
         copy_columns: Sequence[str] = (),
+        document_index: bool = False,
+        loss_mask: str | None = None,
         split_special_tokens: bool | None = None,
         dropout: float | None = None,
         stochastok: float | None = None,
@@ -91,8 +93,21 @@ class FileMethods(ConversionMethods):
                 there are. Sequences of `pack`, and shards, are made of the shuffled documents. It takes room for the
                 ids once more, in `work_dir` or next to the output. Not with `shard`: the files of all parts are
                 shuffled by `hf_bpe.token_files.shuffle_documents`, with the same result.
-            copy_columns: columns of JSON lines or Parquet to copy next to the ids, for "parquet" and "arrow" and for
-                rows that hold a single document. They become strings: other values as JSON, null stays null.
+            copy_columns: columns of JSON lines or Parquet to copy next to the ids, for rows that hold a single
+                document and for "parquet" and "arrow", or with `document_index`. They become strings: other values as
+                JSON, null stays null.
+            document_index: write where each row is from: `source`, the index of its file among the sources of the
+                manifest, and `record`, the index of its line of JSON lines, row of Parquet, or document of a text file.
+                All count from 0. "parquet" and "arrow" have them as columns; other formats get a Parquet file beside
+                each shard, `corpus.document-index.parquet`, with a row for each of theirs, the number of its ids
+                (`tokens`) and the columns to copy. Of parts that begin inside a file, the lines before are counted.
+            loss_mask: the column of JSON lines or Parquet with the ranges of characters that are not learned, such as
+                prompts: a list of pairs `[begin, end]`, or null for none, as `no_loss_ranges` in the metadata of
+                datatrove's documents. For each id "datatrove" files have a byte in `.ds.loss`, and "parquet" and
+                "arrow" files a number in the column `loss_mask`: 1 where it is learned, 0 where it is not. A range
+                covers the ids from that with its first character on up to that with the first character after it.
+                As datatrove does, the format "datatrove" leaves out a range at the end of a document, with all ids
+                after it. Other formats are refused.
             dropout, stochastok, seed: see `encode_to_lists`. Record r of source s, both counted from 0, is text
                 2⁴⁰·s + r; a file of text is text 2⁴⁰·s. StochasTok is only for records, because it needs whole texts.
             num_workers: number of threads, or of processes where each gets its share of files; None for one per core.
@@ -140,6 +155,8 @@ class FileMethods(ConversionMethods):
                 pack_across=pack_across,
                 shard_tokens=shard_tokens,
                 copy_columns=copy_columns,
+                document_index=document_index,
+                loss_mask=loss_mask,
                 options=self.pipeline.options(split_special_tokens),
                 random=Randomness.of(dropout, stochastok, seed),
                 threads=workers,

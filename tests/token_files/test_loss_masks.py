@@ -1,0 +1,270 @@
+"""Loss masks say of each id whether it is learned, whatever divides, packs and stores the ids."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_bpe import BPETokenizer, Source
+from hf_bpe.token_files import _documents as documents
+from hf_bpe.token_files import _pieces as pieces
+from hf_bpe.token_files import _stream as stream
+from hf_bpe.token_files import merge_manifests, shuffle_documents
+from support.commands import run
+from support.profiles import by_profile
+from support.token_files import contents, rows_of
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+END = "<|endoftext|>"
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BPETokenizer.train(["low lower lowest newest 你好"], num_merges=10, special_tokens=[END])
+
+
+def expected_rows(tokenizer, records, drops_ends):
+    """Return ids and masks of documents by the definition: token by token, and byte by byte."""
+    rows = []
+    for text, ranges in records:
+        ids = tokenizer.encode(text, split_special_tokens=True)
+        ends = np.cumsum([len(tokenizer.decode_bytes([each])) for each in ids])
+
+        def token(character, text=text, ends=ends):
+            """Return the number of the first token that has bytes of a character; after the last one, of the end."""
+            place = len(text[:character].encode())
+            return sum(1 for end in ends if end <= place)
+
+        mask, kept = [1] * len(ids), len(ids)
+        for begin, end in ranges or ():
+            if begin == end:
+                continue
+            for each in range(token(begin), token(end)):
+                mask[each] = 0
+            if token(end) == len(ids):
+                kept = min(kept, token(begin))
+        if drops_ends and kept < len(ids):
+            ids, mask = ids[:kept], mask[:kept]
+        else:
+            ids, mask = [*ids, tokenizer.eos_token_id], [*mask, 1]
+        if text and ids:
+            rows.append([*zip(ids, mask, strict=True)])
+    return rows
+
+
+def rows_in(written):
+    """Return rows of pairs of an id and its mask."""
+    rows = []
+    for path in written.files:
+        if path.suffix == ".ds":
+            ids, mask = np.fromfile(path, "<u2"), np.fromfile(path.with_name(path.name + ".loss"), np.uint8)
+            ends = np.fromfile(path.with_name(path.name + ".index"), "<u8").astype(int)
+            rows += [[*map(tuple, part.tolist())] for part in np.split(np.stack([ids, mask], 1), ends)[:-1]]
+        elif path.suffix in (".parquet", ".arrow") and "document-index" not in path.name:
+            is_parquet = path.suffix == ".parquet"
+            table = pq.read_table(path) if is_parquet else pa.ipc.open_stream(path.read_bytes()).read_all()
+            rows += [[*zip(row["input_ids"], row["loss_mask"], strict=True)] for row in table.to_pylist()]
+    return rows
+
+
+@st.composite
+def records(draw):
+    text = "".join(draw(st.lists(st.sampled_from(["low", " newest", "你好", "é", END, "\n"]), max_size=5)))
+    bounds = sorted(draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    return text, draw(st.sampled_from([[*zip(bounds[::2], bounds[1::2], strict=False)], None]))
+
+
+def write(path, records):
+    if path.suffix == ".parquet":
+        ranges = pa.array([each for _, each in records], pa.list_(pa.list_(pa.int64())))
+        pq.write_table(pa.table({"text": [text for text, _ in records], "no_loss": ranges}), path)
+    else:
+        path.write_text("".join(json.dumps({"text": text, "no_loss": each}) + "\n" for text, each in records))
+    return path
+
+
+@settings(max_examples=by_profile(quick=30, thorough=300), deadline=None)
+@given(
+    files=st.lists(st.lists(records(), min_size=1, max_size=6), min_size=1, max_size=3),
+    kind=st.sampled_from([".jsonl", ".parquet"]),
+    errors=st.sampled_from(["strict", "bytes"]),
+    format=st.sampled_from(["datatrove", "parquet", "arrow"]),
+    pack=st.sampled_from([None, 1, 3]),
+    across=st.booleans(),
+    parts=st.sampled_from([None, 1, 3]),
+    sizes=st.tuples(st.integers(1, 30), st.integers(1, 9), st.integers(1, 9), st.integers(1, 50)),
+    is_resumable=st.booleans(),
+)
+def test_each_id_has_its_mask(
+    tokenizer, tmp_path_factory, files, kind, errors, format, pack, across, parts, sizes, is_resumable
+):
+    folder = tmp_path_factory.mktemp("masks")
+    expected = expected_rows(tokenizer, [each for records in files for each in records], format == "datatrove")
+    across = across and parts is None  # sequences end with their part
+    expected = rows_of(expected, pack, across)
+    if not expected:
+        return
+    paths = [write(folder / f"{number}{kind}", records) for number, records in enumerate(files)]
+    options = {"format": format, "loss_mask": "no_loss", "num_workers": 1}
+    options |= {} if pack is None else {"pack": pack, "pack_across": across}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pieces, "_MAX_IDS", sizes[0])
+        patch.setattr(pieces, "_READ_IDS", sizes[1])
+        patch.setattr(documents, "BLOCK_BYTES", sizes[2])
+        patch.setattr(stream, "_UNIT_BYTES", sizes[3])
+
+        def encode(share=None):
+            sources = [Source(str(path), errors=errors) for path in paths]
+            work = folder / f"work{share}" if is_resumable else None
+            return tokenizer.encode_files(sources, folder / "out" / "c", shard=share, work_dir=work, **options)
+
+        written = encode() if parts is None else None
+        if parts is not None:
+            for part in range(parts):
+                encode((part, parts))
+            written = merge_manifests(folder / "out")
+    assert rows_in(written) == expected
+
+
+def test_any_number_of_workers_writes_the_same_bytes(tokenizer, tmp_path):
+    (tmp_path / "in").mkdir()
+    for name in range(4):
+        write(tmp_path / "in" / f"{name}.jsonl", [(f"low {each} newest", [(0, each % 9)]) for each in range(50)])
+    options = {"format": "datatrove", "loss_mask": "no_loss"}
+    one = tokenizer.encode_files(tmp_path / "in", tmp_path / "one" / "c", num_workers=1, **options)
+    assert [path.name for path in one.files] == ["c.ds", "c.ds.index", "c.ds.metadata", "c.ds.loss"]
+    two = tokenizer.encode_files(tmp_path / "in", tmp_path / "two" / "c", num_workers=2, **options)
+    assert contents(one) == contents(two)
+
+
+def test_the_mask_of_another_run_does_not_stay(tokenizer, tmp_path):
+    path = write(tmp_path / "in.jsonl", [("low", [(0, 1)])])
+    tokenizer.encode_files(path, tmp_path / "out" / "c", format="datatrove", loss_mask="no_loss")
+    written = tokenizer.encode_files(path, tmp_path / "out" / "c", format="datatrove")
+    assert {*(tmp_path / "out").iterdir()} == {*written.files, written.manifest}
+
+
+def test_masks_stand_beside_copied_columns_and_index(tokenizer, tmp_path):
+    records = [("low newest", [(0, 3)]), ("", None), ("low", None)]
+    path = write(tmp_path / "in.jsonl", records)
+    options = {"loss_mask": "no_loss", "copy_columns": ["text"], "document_index": True}
+    written = tokenizer.encode_files(path, tmp_path / "a", format="parquet", **options)
+    rows = pq.read_table(written.ids).to_pylist()
+    assert [*rows[0]] == ["input_ids", "loss_mask", "source", "record", "text"]
+    assert [(row["record"], row["text"]) for row in rows] == [(0, "low newest"), (2, "low")]
+    beside = tokenizer.encode_files(path, tmp_path / "b", format="datatrove", **options)
+    assert rows_in(beside) == rows_in(written)
+    assert [row["record"] for row in pq.read_table(beside.files[-1]).to_pylist()] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    "ranges", [[[0, 4]], [[2, 1]], [[-1, 2]], [[0.5, 1]], [[True, 1]], [0, 1], "0-1", {"a": 1}, [[0]]]
+)
+def test_what_is_no_range_is_malformed_input(tokenizer, tmp_path, ranges):
+    lines = [{"text": "low", "no_loss": ranges}, {"text": "newest", "no_loss": None}]
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    options = {"format": "parquet", "loss_mask": "no_loss"}
+    with pytest.raises(ValueError, match=r"in\.jsonl: record 0: expected ranges without loss, pairs .* from 0 to 3"):
+        tokenizer.encode_files(path, tmp_path / "out", **options)
+    written = tokenizer.encode_files(Source(str(path), on_error="skip"), tmp_path / "out", **options)
+    assert len(rows_in(written)) == 1
+    assert json.loads(written.manifest.read_text())["skipped"]["documents"] == 1
+
+
+def test_ranges_need_characters(tokenizer, tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(b'{"text": "low\xff", "no_loss": [[0, 1]]}\n')
+    with pytest.raises(ValueError, match=r"in\.jsonl: record 0: expected UTF-8, because ranges without loss count"):
+        tokenizer.encode_files(path, tmp_path / "out", format="parquet", loss_mask="no_loss")
+
+
+def test_what_has_no_place_is_refused(tokenizer, tmp_path):
+    path = write(tmp_path / "in.jsonl", [("low", None)])
+    (tmp_path / "a.txt").write_text("low")
+
+    def encode(source=path, **options):
+        options = {"format": "parquet", "loss_mask": "no_loss", **options}
+        return tokenizer.encode_files(
+            source, tmp_path / "out.npy" if options["format"] == "npy" else tmp_path / "out", **options
+        )
+
+    for format in ("npy", "megatron", "nanogpt", "llm.c", "mds"):
+        with pytest.raises(
+            ValueError, match="loss_mask: expected a format with a place for loss masks: 'datatrove', 'pa"
+        ):
+            encode(format=format)
+    with pytest.raises(ValueError, match="loss_mask: expected no dropout"):
+        encode(dropout=0.1, seed=1)
+    with pytest.raises(ValueError, match="loss_mask: expected sources of records"):
+        encode(tmp_path / "a.txt")
+    with pytest.raises(ValueError, match="copy_columns: expected different names other than 'input_ids', 'loss_mask'"):
+        encode(copy_columns=["loss_mask"])
+    with pytest.raises(ValueError, match="the columns to copy, 'other' among them"):
+        encode(loss_mask="other")
+    assert not [*tmp_path.glob("out*")]
+    encode()
+    with pytest.raises(ValueError, match="expected ids without loss_mask, because the mask is one of other ids"):
+        tokenizer.project_files(tmp_path / "out", tmp_path / "small", 258)
+
+
+def test_the_command_writes_masks(tokenizer, tmp_path):
+    path = write(tmp_path / "in.jsonl", [("low", [(0, 1)])])
+    tokenizer.save_pretrained(tmp_path / "tokenizer")
+    run("encode", tmp_path / "tokenizer", path, "-o", tmp_path / "c", "--format", "datatrove", "--loss-mask", "no_loss")
+    assert (tmp_path / "c.ds.loss").read_bytes()[-1] == 1
+
+
+CHATML = """{%- for m in messages %}<|im_start|>{{ m.role }}
+{% if m.role == 'assistant' %}{% generation %}{{ m.content }}<|im_end|>{% endgeneration %}
+{% else %}{{ m.content }}<|im_end|>
+{% endif %}{% endfor %}"""
+
+
+def test_chats_have_the_ids_and_masks_of_transformers(tmp_path, test_data):
+    """With the vocabulary of Qwen3, the template of its chats with answers marked, and the function of the guide."""
+    pytest.importorskip("jinja2", reason="chat templates need jinja2")
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "tokenize-a-corpus.md").read_text("utf-8")
+    code = re.search(r"^>>> from transformers.utils.chat_template.*?^>>> tokenizer", guide, re.MULTILINE | re.DOTALL)[0]
+    namespace = {}
+    exec("".join(line[4:] + "\n" for line in code.splitlines()[:-1]), namespace)
+    qwen = BPETokenizer.from_pretrained(test_data / "tokenizers" / "qwen3")
+    qwen.chat_template = CHATML
+    turns = ["What is 你好?", "It means *hello*.\n\n", "  And\t“é”?", "An e with an acute accent 👋🏽"]
+    chats = []
+    for length in (1, 2, 3, 4):
+        roles = ["user", "assistant"] * 2
+        chats.append([{"role": role, "content": text} for role, text in zip(roles, turns[:length], strict=False)])
+    lines = [json.dumps(namespace["chat_record"](qwen, chat)) + "\n" for chat in chats]
+    (tmp_path / "chats.jsonl").write_text("".join(lines), encoding="utf-8")
+    written = qwen.encode_files(
+        tmp_path / "chats.jsonl",
+        tmp_path / "out",
+        format="parquet",
+        loss_mask="no_loss",
+        separator="<|endoftext|>",
+        append_separator=False,
+    )
+    for row, chat in zip(pq.read_table(written.ids).to_pylist(), chats, strict=True):
+        expected = qwen.apply_chat_template(chat, return_dict=True, return_assistant_tokens_mask=True)
+        assert row["input_ids"] == expected["input_ids"]
+        assert row["loss_mask"] == expected["assistant_masks"]
+        assert (1 in row["loss_mask"]) == (len(chat) > 1)
+
+
+@pytest.mark.parametrize("format", ["datatrove", "arrow"])
+def test_shuffled_documents_keep_their_masks(tokenizer, tmp_path, format):
+    path = write(tmp_path / "in.jsonl", [(f"low {each} newest", [(0, each % 9)]) for each in range(50)])
+    options = {"format": format, "loss_mask": "no_loss"}
+    plain = rows_in(tokenizer.encode_files(path, tmp_path / "plain", **options))
+    shuffled = rows_in(tokenizer.encode_files(path, tmp_path / "shuffled", shuffle=3, **options))
+    assert shuffled != plain
+    assert sorted(shuffled) == sorted(plain)
+    with pytest.raises(ValueError, match="expected ids without loss_mask, because masks are shuffled only where"):
+        shuffle_documents(tmp_path / "plain", tmp_path / "again", 3)

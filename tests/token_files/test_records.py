@@ -1,0 +1,84 @@
+"""A record is a document on every road: one row, whatever its text holds."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from hf_bpe import BPETokenizer
+from hf_bpe.token_files import merge_manifests
+
+END = "<|endoftext|>"
+TEXTS = [
+    "low\nlower\n\n",
+    f"low{END}lower",
+    END,
+    f"{END}low\r\n{END}",
+    "\n",
+    "low\u2028low\x85\x0b\x0c\x1c",
+    "",
+    "你\n",
+] * 5
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return BPETokenizer.train(["low lower lowest newest"], num_merges=8, special_tokens=[END])
+
+
+@pytest.fixture(scope="module")
+def expected(tokenizer):
+    """Each text alone, with the separator as the tokenizer's last word on it."""
+    return [[*tokenizer.encode(text, split_special_tokens=True), tokenizer.eos_token_id] for text in TEXTS if text]
+
+
+def rows(*written):
+    arrays = [(np.load(each.ids), np.load(each.offsets)) for each in written if each.files]
+    return [part.tolist() for ids, offsets in arrays for part in np.split(ids, offsets[1:-1])]
+
+
+def lines(ensure_ascii=True):
+    return "".join(json.dumps({"text": text}, ensure_ascii=ensure_ascii) + "\n" for text in TEXTS).encode()
+
+
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_each_line_of_json_is_a_document(tokenizer, expected, tmp_path, ensure_ascii):
+    (tmp_path / "a.jsonl").write_bytes(lines(ensure_ascii))
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines(ensure_ascii)))
+    for name in ("a.jsonl", "b.jsonl.gz"):
+        for options in ({}, {"work_dir": tmp_path / f"work-{name}"}, {"num_workers": 2}):
+            written = tokenizer.encode_files(tmp_path / name, tmp_path / "out.npy", **options)
+            assert rows(written) == expected
+            assert written.num_documents == len(expected)
+
+
+def test_each_line_is_in_one_part(tokenizer, expected, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(lines())
+    parts = [tokenizer.encode_files(tmp_path / "a.jsonl", tmp_path / "c.npy", shard=(part, 6)) for part in range(6)]
+    assert rows(*parts) == expected
+    assert merge_manifests(tmp_path / "c.npy").num_documents == len(expected)
+
+
+def test_each_row_of_parquet_is_a_document(tokenizer, expected, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"text": TEXTS}), tmp_path / "a.parquet", row_group_size=7)
+    assert rows(tokenizer.encode_files(tmp_path / "a.parquet", tmp_path / "out.npy")) == expected
+
+
+def test_each_row_of_a_record_batch_is_a_document(tmp_path, tokenizer, expected):
+    pa = pytest.importorskip("pyarrow")
+    from hf_bpe.distributed import ArrowEncoder
+
+    tokenizer.save_pretrained(tmp_path / "tokenizer")
+    table = ArrowEncoder(tmp_path / "tokenizer", separator=END)(pa.table({"text": TEXTS}))
+    assert [row for row in table["input_ids"].to_pylist() if row] == expected
+
+
+def test_a_text_file_is_a_document_up_to_each_separator(tokenizer, tmp_path):
+    """Its lines are none: plain text has no records."""
+    (tmp_path / "a.txt").write_text("low\nlower\n", encoding="utf-8")
+    (tmp_path / "b.txt").write_text(f"low\n{END}lower\n", encoding="utf-8")
+    encode = tokenizer.encode
+    expected = [encode("low\nlower\n" + END), encode("low\n" + END), encode("lower\n" + END)]
+    assert rows(tokenizer.encode_files([tmp_path / "a.txt", tmp_path / "b.txt"], tmp_path / "out.npy")) == expected
