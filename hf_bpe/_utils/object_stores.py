@@ -57,7 +57,7 @@ def file_system(url: str, options: StorageOptions | None = None) -> tuple[Any, s
         raise ValueError(f"storage_options: {sorted(options or {})} are not for {url}: {error}") from None
     except ImportError as error:
         needed = "fsspec" if isinstance(error, ModuleNotFoundError) else "another package beside fsspec"
-        raise ImportError(f"{url}: reading this URL needs {needed}: {error}") from None
+        raise ImportError(f"{url}: this URL needs {needed}: {error}") from None
     return system, path
 
 

@@ -441,11 +441,11 @@ class TestUrls:
     def test_missing_package_of_a_protocol_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "s3fs", None)
         monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
-        expected = "s3://bucket/a.txt: reading this URL needs another package beside fsspec: Install s3fs"
+        expected = "s3://bucket/a.txt: this URL needs another package beside fsspec: Install s3fs"
         with pytest.raises(ImportError, match=re.escape(expected)):
             plan("s3://bucket/a.txt")
 
     def test_missing_fsspec_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "fsspec.core", None)
-        with pytest.raises(ImportError, match=r"memory://a.txt: reading this URL needs fsspec: .*fsspec"):
+        with pytest.raises(ImportError, match=r"memory://a.txt: this URL needs fsspec: .*fsspec"):
             plan("memory://a.txt")

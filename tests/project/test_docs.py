@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import transformers
 import typer.main
+from fsspec import config as fsspec_config
 from huggingface_hub import ModelCard
 
 import hf_bpe
@@ -25,6 +26,7 @@ from hf_bpe.cli import app
 from hf_bpe.conversion import write_gpt2
 from support.commands import run
 from support.profiles import by_profile, thorough
+from support.s3_server import s3_server
 from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
 
 ROOT = Path(__file__).parent.parent.parent
@@ -32,7 +34,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PICTURES = ROOT / "docs" / "pictures"
 PAGES = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md") if path.parent != PICTURES)
 # What a block of the pages may need; it says so after the language.
-OPTIONAL = ("accelerate", "apache_beam", "dask", "datasets", "datatrove", "jinja2", "orjson", "peft", "ray", "torch")
+OPTIONAL = (
+    *("accelerate", "apache_beam", "dask", "datasets", "datatrove", "jinja2", "moto", "orjson", "peft", "ray", "s3fs"),
+    "torch",
+)
 FEATURES = {"sanitize_control_tokens": HAS_SANITIZING}  # of transformers
 
 
@@ -197,13 +202,38 @@ def blocks_of(page):
     return fences, {word for _, needed, _ in fences for word in needed.split()} - {"slurm", "spark"}
 
 
+@pytest.fixture
+def bucket(request, monkeypatch):
+    """Have commands and blocks find a bucket with some JSON lines, if the page of the test needs one."""
+    given = request.node.callspec.params
+    if not given["has_all"] or "s3fs" not in blocks_of(given["page"])[1]:
+        yield
+        return
+    for name in ("moto", "s3fs", "werkzeug", "boto3"):
+        pytest.importorskip(name, reason="blocks of the page need a server of S3")
+    import s3fs
+
+    with s3_server() as (_, options):
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", options["key"])
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", options["secret"])
+        monkeypatch.setenv("FSSPEC_S3_ENDPOINT_URL", options["endpoint_url"])
+        monkeypatch.setitem(fsspec_config.conf, "s3", {"endpoint_url": options["endpoint_url"]})
+        store = s3fs.S3FileSystem(**options)
+        store.mkdir("corpora")
+        for number, first in enumerate(("The lowest of the low.", "Newer 1.", "Newer 2.")):
+            lines = [json.dumps({"text": text}) for text in (first, "Low and newest.")]
+            store.pipe(f"corpora/text/{number}.jsonl", "\n".join(lines).encode())
+        yield
+        s3fs.S3FileSystem.clear_instance_cache()
+
+
 @pytest.mark.parametrize(
     ("page", "has_all"),
     [(page, has_all) for page in PAGES for has_all in (False, True) if not has_all or blocks_of(page)[1]],
     ids=lambda value: {False: "what hf_bpe brings", True: "everything"}.get(value, str(value)),
 )
 def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(
-    page, has_all, tmp_path, monkeypatch, hub, spark
+    page, has_all, tmp_path, monkeypatch, hub, spark, bucket
 ):
     fences, words = blocks_of(page)
     assert words <= {*OPTIONAL, *FEATURES}

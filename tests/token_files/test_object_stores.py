@@ -510,3 +510,9 @@ def test_killed_runs_resume_on_other_machines(tokenizer, corpus, s3, tmp_path, m
     s3.app.faults = s3.app.delay = 0.0
     assert s3.files("out") == local_files(tmp_path / "whole")
     assert len(whole.files) > 4
+
+
+def test_an_output_with_a_wrong_name_is_named(tokenizer, corpus):
+    """Not the local folder that stands for the URL."""
+    with pytest.raises(ValueError, match=r"^output: expected a name that ends in \.npy, got 'c'$"):
+        tokenizer.encode_files(corpus, "memory://bucket/c", format="npy")
