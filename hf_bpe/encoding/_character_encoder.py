@@ -106,8 +106,8 @@ class CharacterModelEncoder(NormalizingEncoder):
     def _find_changes_in(self, data: Buffer, begins: Numbers, ends: Numbers) -> Numbers | None:
         if not self._reads_spaces:
             return super()._find_changes_in(data, begins, ends)
-        if len(begins) == 0 or (begins[1:] < begins[:-1]).any():
-            return None
+        if len(begins) == 0 or (begins[1:] < ends[:-1]).any():
+            return None  # texts that overlap, as those of Arrow do not
         first = int(begins[0])
         text = bytes(memoryview(data).cast("B")[first : int(ends.max())])
         places = []

@@ -5,12 +5,14 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from hf_bpe import BPETokenizer
 from hf_bpe._native_core import require_core
 from hf_bpe.encoding._character_encoder import CharacterModelEncoder
 from hf_bpe.encoding._encoder import Encoder, Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._tokenizer_json import definition_of_json
+from hf_bpe.pretokenizers import Metaspace
 from support import character_files
 from support.profiles import by_profile
 from support.small_tokenizers import pieces, tokenizer_of, tokenizers
@@ -57,6 +59,21 @@ def test_models_with_characters_read_spaces_in_a_buffer(data, as_text):
         assume(False)  # other tests say what is refused
     assume(isinstance(encoder, CharacterModelEncoder))
     check(encoder, data.draw(buffers(texts)), Options(split_special_tokens=as_text))
+
+
+def test_texts_with_a_written_space_may_overlap():
+    tokenizer = BPETokenizer.train(["low lower lowest low"], num_merges=4, pattern=Metaspace())
+    encoder = tokenizer.pipeline.encoder
+    assert isinstance(encoder, CharacterModelEncoder)
+    data = "low \u2581x lower".encode()
+    for begins, ends in (
+        ([0, 0], [7, 7]),
+        ([0, 4], [7, 9]),
+        ([4, 0, 4], [4, 8, 9]),
+        ([0, 7], [7, 12]),
+        ([7, 0], [9, 7]),
+    ):
+        check(encoder, (data, np.array(begins), np.array(ends)), tokenizer.pipeline.options())
 
 
 def test_only_texts_that_nfc_may_change_are_told():
