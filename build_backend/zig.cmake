@@ -23,4 +23,7 @@ endif()
 if(NOT "${name_of_${system}} ${processor}" STREQUAL "${CMAKE_HOST_SYSTEM_NAME} ${host_processor}")
   set(CMAKE_SYSTEM_NAME "${name_of_${system}}")
   set(CMAKE_SYSTEM_PROCESSOR "${processor}")
+elseif(system STREQUAL "linux")
+  # Debian's pyconfig.h includes a file by its path from here, where zig does not look. All of zig's headers come first.
+  set(CMAKE_CXX_FLAGS_INIT "-idirafter /usr/include")
 endif()

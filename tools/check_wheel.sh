@@ -23,11 +23,13 @@ root=${3:-}
 machine=${target%%-*}
 work=$(mktemp -d)
 passed=""
+has_proc="" # whether it is mounted by this script
 
 finish() {
   if [ -n "$root" ]; then
     umount "$root/mnt/data" 2>/dev/null || true
     umount "$root/mnt" 2>/dev/null || true
+    if [ -n "$has_proc" ]; then umount "$root/proc"; fi
   fi
   rm -rf --one-file-system "$work"
   echo "$target, $("$python" --version), passed:$passed"
@@ -58,10 +60,11 @@ build() {
     *) soabi+=-$machine-linux-gnu ;;
   esac
   # The variable is Python's own, and gives the wheel its tag.
-  _PYTHON_HOST_PLATFORM=linux-$machine pip wheel --no-deps --no-build-isolation --wheel-dir "$work/built" . \
+  _PYTHON_HOST_PLATFORM=linux-$machine pip wheel --verbose --no-deps --no-build-isolation --wheel-dir "$work/built" . \
     -C "cmake.define.CMAKE_TOOLCHAIN_FILE=$PWD/build_backend/zig.cmake" -C "cmake.define.HF_BPE_ZIG=$zig/ziglang/zig" \
     -C "cmake.define.HF_BPE_ZIG_TARGET=$target" -C "cmake.define.SKBUILD_SOABI=$soabi" \
     -C "build-dir=build/$target-{wheel_tag}"
+  ls "$work"/built/*"linux_$machine.whl" # not one without the core
 }
 
 audit() {
@@ -95,6 +98,7 @@ install_wheel() {
   cp -r README.md docs examples tests "$work"
   if [ -n "$root" ]; then
     mount --bind "$work" "$root/mnt"
+    if ! mountpoint --quiet "$root/proc"; then mount -t proc proc "$root/proc" && has_proc=yes; fi
     if [ -n "${HF_BPE_TEST_DATA:-}" ]; then
       mkdir "$work/data"
       mount --bind "$HF_BPE_TEST_DATA" "$root/mnt/data"
