@@ -151,8 +151,17 @@ def test_any_number_of_workers_writes_the_same_bytes(tokenizer, corpus, tmp_path
     )
 
 
+def test_parts_that_begin_inside_files_count_the_lines_before(tokenizer, corpus, tmp_path):
+    options = {"format": "megatron", "document_index": True}
+    whole = tokenizer.encode_files(corpus, tmp_path / "whole", **options)
+    for part in range(9):
+        tokenizer.encode_files(corpus, tmp_path / "out" / "c", shard=(part, 9), **options)
+    assert index_of(merge_manifests(tmp_path / "out")) == index_of(whole)
+
+
 def test_a_run_that_is_killed_resumes_with_the_same_index(tokenizer, corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "_MAX_IDS", 100)
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 50)  # so that it resumes inside files of text
     options = {"format": "datatrove", "document_index": True, "shard_tokens": 400, "num_workers": 1}
     whole = tokenizer.encode_files(corpus, tmp_path / "whole" / "c", **options)
 

@@ -132,6 +132,18 @@ def test_each_id_has_its_mask(
     assert rows_in(written) == expected
 
 
+@pytest.mark.parametrize("format", ["datatrove", "parquet", "arrow"])
+@pytest.mark.parametrize("is_resumable", [False, True])
+def test_masks_of_ranges_at_each_place(tokenizer, tmp_path, format, is_resumable):
+    text = "low newest 你好 é"
+    ranges = [None, [], [(0, 3)], [(1, 2), (4, 7)], [(3, len(text))], [(0, len(text))], [(0, 1), (12, len(text))]]
+    records = [(text, each) for each in ranges]
+    path = write(tmp_path / "in.jsonl", records)
+    work = tmp_path / "work" if is_resumable else None
+    written = tokenizer.encode_files(path, tmp_path / "out", format=format, loss_mask="no_loss", work_dir=work)
+    assert rows_in(written) == expected_rows(tokenizer, records, format == "datatrove")
+
+
 def test_any_number_of_workers_writes_the_same_bytes(tokenizer, tmp_path):
     (tmp_path / "in").mkdir()
     for name in range(4):
