@@ -26,9 +26,10 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from hf_bpe import BPETokenizer
+from hf_bpe._utils.panics import panics_as_errors
 from support.families import FAMILIES, load, nasty_strings
 from support.real_models import tiktoken_model
 
@@ -46,12 +47,14 @@ class Result:
 
     Attributes:
         strings: number of generated strings.
+        panics: number of rows of texts at which `tokenizers` panics, so that there is nothing to compare.
         bytes: size of the pieces of files in UTF-8.
         differences: kind of comparison → number of differing texts.
         seconds: processor time of hf_bpe and of `tokenizers` for the ids of the pieces of files, in one thread each.
     """
 
     strings: int = 0
+    panics: int = 0
     bytes: int = 0
     differences: dict[str, int] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -128,8 +131,13 @@ def _compare_all(
     rows = [*zip(*columns, strict=False)]
     added = kind != "text"
     read = [tuple(map(_SURROGATES.sub, ["\ufffd"] * len(row), row)) for row in rows]
-    asked = [row if len(row) == 2 else row[0] for row in read]
-    encodings = theirs.encode_batch(asked, add_special_tokens=added)
+    try:
+        encodings = _encode(theirs, read, added)
+    except ValueError:
+        accepted = [i for i, row in enumerate(read) if not _panics(theirs, row, added)]
+        result.panics += len(rows) - len(accepted)
+        rows, read = [rows[i] for i in accepted], [read[i] for i in accepted]
+        encodings = _encode(theirs, read, added)
     how = {"return_offsets_mapping": True, "return_token_type_ids": True}
     got = ours(*([row[i] for row in rows] for i in range(len(columns))), add_special_tokens=added, **how)
     result.check(kind, rows, got["input_ids"], [encoding.ids for encoding in encodings])
@@ -148,6 +156,19 @@ def _compare_all(
     result.check("decode", rows, ours.batch_decode(got["input_ids"]), decoded)
 
 
+def _encode(theirs: Tokenizer, rows: list[tuple[str, ...]], added: bool) -> list[Encoding]:
+    with panics_as_errors():
+        return theirs.encode_batch([row if len(row) == 2 else row[0] for row in rows], add_special_tokens=added)
+
+
+def _panics(theirs: Tokenizer, row: tuple[str, ...], added: bool) -> bool:
+    try:
+        _encode(theirs, [row], added)
+    except ValueError:
+        return True
+    return False
+
+
 def table(results: dict[str, list[Result]]) -> str:
     """Return a Markdown table, one row a family."""
     rows = [
@@ -158,8 +179,9 @@ def table(results: dict[str, list[Result]]) -> str:
         size = sum(part.bytes for part in parts) / 1e6
         differing = sum(sum(part.differences.values()) for part in parts)
         speeds = [size / max(sum(part.seconds[side] for part in parts), 1e-9) for side in (0, 1)]
-        strings = sum(part.strings for part in parts)
-        rows.append(f"| {name} | {strings:,} | {size:.1f} | {differing} | {speeds[0]:.1f} | {speeds[1]:.1f} |")
+        strings, panics = (sum(getattr(part, each) for part in parts) for each in ("strings", "panics"))
+        found = f"{differing}, {panics} panics" if panics else f"{differing}"
+        rows.append(f"| {name} | {strings:,} | {size:.1f} | {found} | {speeds[0]:.1f} | {speeds[1]:.1f} |")
     return "\n".join(rows)
 
 
