@@ -53,9 +53,13 @@ def resident_bytes() -> int:
         return 0
     import resource
 
-    if sys.platform.startswith("linux"):
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in bytes on macOS
+    if not sys.platform.startswith("linux"):
+        return peak
+    try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in bytes on macOS
+    except OSError:  # it is not mounted
+        return peak * 1024
 
 
 def available_bytes() -> int | None:
@@ -65,7 +69,10 @@ def available_bytes() -> int | None:
     """
     if not sys.platform.startswith("linux"):
         return None
-    fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    try:
+        fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    except OSError:  # it is not mounted
+        return None
     available = int(fields["MemAvailable"].split()[0]) * 1024
     group = Path("/sys/fs/cgroup")
     try:

@@ -52,3 +52,10 @@ def test_memory_is_left_by_the_group_and_the_system(write, limit, used, cached, 
 def test_memory_is_unknown_elsewhere(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     assert memory.available_bytes() is None
+
+
+def test_memory_is_unknown_where_proc_is_not_mounted(tmp_path, monkeypatch):
+    resident = memory.resident_bytes()
+    monkeypatch.setattr(memory, "Path", lambda path: tmp_path / Path(path).relative_to("/"))
+    assert memory.available_bytes() is None
+    assert memory.resident_bytes() > resident / 2
