@@ -52,7 +52,8 @@ def project(
             target = make_target(files, each)
         except ValueError as error:
             raise typer.BadParameter(str(error).removeprefix("output: "), param_hint="'--output'") from None
-        for path in target.about_all:
+        single = target.single_there() if files.content["shard_tokens"] is None else []
+        for path in [*target.about_all, *single]:
             check_file(path, force)
     tokenizer = load(folder, pattern)
     if len(size) == 1:

@@ -76,7 +76,8 @@ def shuffle(
         if not str(error).startswith("output: "):
             raise
         raise typer.BadParameter(str(error).removeprefix("output: "), param_hint="'--output'") from None
-    for path in target.about_all:
+    is_sharded = shard_tokens is not None or target.format.shard_tokens is not None
+    for path in [*target.about_all, *([] if is_sharded else target.single_there())]:
         if not is_url(checked) or path == target.manifest:
             check_file(path, force or is_resumed(work_dir, LOG), urls=True)
     written = shuffle_documents(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hf_bpe._utils.input_files import read_json
+from hf_bpe._utils.paths import output_url
 from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._document_index import with_document_index
@@ -53,8 +54,10 @@ class TokenFiles(NamedTuple):
 
         Raises:
             OSError: there is no manifest.
-            ValueError: it is damaged.
+            ValueError: it is damaged, or a URL is given.
         """
+        if (url := output_url(tokens)) is not None:
+            raise ValueError(f"tokens: expected local files, got the URL {url!r}; mount or copy its folder")
         path = tokens
         if tokens.is_dir():
             path = tokens / MANIFEST

@@ -276,6 +276,9 @@ def test_command_projects_several_sizes(tokenizer, tmp_path, monkeypatch):
     message = error("project", "tok", "c", "-o", "one.npy", "--size", 265)
     assert message == "one.manifest.json already exists; give --force to replace it"
     run("project", "tok", "c", "-o", "one.npy", "--size", 265, "--force")
+    Path("two.offsets.npy").write_text("of another tool")
+    message = error("project", "tok", "c", "-o", "two.npy", "--size", 265)
+    assert message == "two.offsets.npy already exists; give --force to replace it"
 
 
 def test_recovered_merges_are_in_order():

@@ -663,8 +663,14 @@ def test_commands(tokenizer, corpus, tmp_path):
     run("merge-manifests", str(tmp_path / "p"), "-q")
     parts = b"".join(path.read_bytes() for path in sorted((tmp_path / "p").glob("*.bin")))
     assert parts == (tmp_path / "a.bin").read_bytes()
+    (tmp_path / "theirs.idx").write_text("of another tool")
     for words, problem in [
         (["shuffle", str(tmp_path / "b"), "-o", str(tmp_path / "c"), "--seed", "3"], "already exists; give --force"),
+        (["shuffle", str(tmp_path / "b"), "-o", str(tmp_path / "theirs"), "--seed", "3"], "theirs.idx already exists"),
+        (
+            ["shuffle", "s3://a/b", "-o", str(tmp_path / "d"), "--seed", "3"],
+            "expected local files, got the URL 's3://a",
+        ),
         (["shuffle", str(tmp_path / "b"), "-o", str(tmp_path / "d"), "--seed", "-1"], "--seed: expected at least 0"),
         (["shuffle", str(tmp_path / "a"), "-o", str(tmp_path / "d"), "--seed", "1"], "got shuffled ones"),
         (["shuffle", str(tmp_path / "b"), "-o", str(tmp_path / "d.npy"), "--seed", "1"], "--output: expected a name"),
