@@ -30,6 +30,7 @@ _Item = TypeVar("_Item")
 logger = logging.getLogger(__name__)
 
 _RECORD_BITS = 40  # of the number of a record as a text; the bits above are the number of its source
+_RECORD_BYTES, _RANGE_BYTES = 1 << 7, 1 << 7  # what a record, and a range without loss, take in memory besides texts
 
 
 class _Row(NamedTuple):
@@ -271,7 +272,7 @@ def _rows(policy: ErrorPolicy, has_ranges: bool) -> Iterator[tuple[AnyText, _Row
         try:
             text, ranges = with_ranges(document, written)
         except (ValueError, RecursionError) as error:
-            policy.leave_out(f"record {policy.record}", str(error))
+            policy.leave_out(f"record {lines_before(policy.shard) + policy.record}", str(error))
             continue
         yield text, _Row(policy.record, tuple(values), ranges)
 
@@ -287,9 +288,9 @@ def _in_batches(
         if number < passed:
             continue
         batch.append(document)
-        size += len(document)
         rows.append(row)
-        size += sum(map(len, filter(None, row.values)))
+        size += len(document) + sum(map(len, filter(None, row.values)))
+        size += _RECORD_BYTES + _RANGE_BYTES * len(row.no_loss)  # there may be many of empty records
         if size >= BLOCK_BYTES:
             yield batch, rows
             batch, rows, size = [], [], 0

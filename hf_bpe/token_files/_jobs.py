@@ -97,7 +97,14 @@ def make_job(
         raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
     copied = tuple(copy_columns)
     if columns:
-        _check_columns(copied, target, sources, document_index, is_across=pack is not None and pack_across)
+        _check_columns(
+            copied,
+            target,
+            sources,
+            document_index,
+            has_mask=loss_mask is not None,
+            is_across=pack is not None and pack_across,
+        )
     if loss_mask is not None:
         _check_mask(target, sources, random)
     # The texts of an iterable are records, whatever its format says.
@@ -199,7 +206,7 @@ def _for_records(pipeline: Pipeline, separator_id: int) -> tuple[Encoder, str]:
 
 
 def _check_columns(
-    copied: Sequence[str], target: Target, sources: Sequence[Shard], has_index: bool, *, is_across: bool
+    copied: Sequence[str], target: Target, sources: Sequence[Shard], has_index: bool, *, has_mask: bool, is_across: bool
 ) -> None:
     """Check that the format, the rows and the sources have a place for columns besides the ids."""
     argument = "document_index" if has_index else "copy_columns"
@@ -214,7 +221,7 @@ def _check_columns(
     # The column names of ids and of the index, whichever of them the files have.
     own = [COLUMN] if target.format.holds_columns else [TOKENS]
     own += [SOURCE, RECORD] if has_index else []
-    own += [MASK_COLUMN] if target.format.mask_suffix == "" else []
+    own += [MASK_COLUMN] if has_mask and target.format.mask_suffix == "" else []
     if len({*copied, *own}) < len(copied) + len(own):
         names = ", ".join(map(repr, own))
         raise ValueError(f"copy_columns: expected different names other than {names}, got {[*copied]}")

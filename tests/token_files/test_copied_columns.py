@@ -122,7 +122,7 @@ def test_copied_values_count_for_the_size_of_a_batch(tokenizer, tmp_path, monkey
             yield batch, rows
 
     monkeypatch.setattr(documents, "_in_batches", observed)
-    monkeypatch.setattr(documents, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 300)
     path = write(tmp_path / "in.jsonl", [{"text": "low", "id": "x" * 60, "meta": None} for _ in range(5)])
     tokenizer.encode_files(path, tmp_path / "out", **OPTIONS)
     assert sizes == [2, 2, 1]

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_bpe import BPETokenizer, Source
+from hf_bpe.counting import plan
+from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import _pieces as pieces
 from hf_bpe.token_files import _stream as stream
@@ -188,6 +190,27 @@ def test_what_is_no_range_is_malformed_input(tokenizer, tmp_path, ranges):
     written = tokenizer.encode_files(Source(str(path), on_error="skip"), tmp_path / "out", **options)
     assert len(rows_in(written)) == 1
     assert json.loads(written.manifest.read_text())["skipped"]["documents"] == 1
+
+
+def test_a_part_names_the_record_of_its_file(tokenizer, tmp_path):
+    path = write(tmp_path / "in.jsonl", [*[("low newest", None)] * 30, ("low", [[0, 4]])])
+    with pytest.raises(ValueError, match=r"in\.jsonl: record 30: expected ranges without loss"):
+        tokenizer.encode_files(path, tmp_path / "out", format="parquet", loss_mask="no_loss", shard=(1, 2))
+
+
+def test_batches_are_limited_by_their_ranges(tmp_path, monkeypatch):
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 10_000)
+    path = write(tmp_path / "in.jsonl", [("low", [[0, 1]] * 100)] * 10)
+    [shard] = plan(Source(str(path)))
+    batches = [*documents._in_batches(ErrorPolicy(shard, Skipped(), copied=("no_loss",)), 0, has_ranges=True)]
+    assert [len(texts) for texts, _ in batches] == [1] * 10
+
+
+def test_a_copied_column_may_be_named_loss_mask(tokenizer, tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "low", "loss_mask": "a"}\n')
+    written = tokenizer.encode_files(path, tmp_path / "out", format="parquet", copy_columns=["loss_mask"])
+    assert pq.read_table(written.ids).column("loss_mask").to_pylist() == ["a"]
 
 
 def test_ranges_need_characters(tokenizer, tmp_path):

@@ -6,7 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPETokenizer, Source
+from hf_bpe.counting import plan
+from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
+from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import merge_manifests
 
 END = "<|endoftext|>"
@@ -82,3 +85,13 @@ def test_a_text_file_is_a_document_up_to_each_separator(tokenizer, tmp_path):
     encode = tokenizer.encode
     expected = [encode("low\nlower\n" + END), encode("low\n" + END), encode("lower\n" + END)]
     assert rows(tokenizer.encode_files([tmp_path / "a.txt", tmp_path / "b.txt"], tmp_path / "out.npy")) == expected
+
+
+def test_empty_records_do_not_gather_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 10_000)
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": ""}\n' * 1000)
+    [shard] = plan(Source(str(path)))
+    batches = [*documents._in_batches(ErrorPolicy(shard, Skipped()), 0)]
+    assert sum(len(texts) for texts, _ in batches) == 1000
+    assert max(len(texts) for texts, _ in batches) <= 100
