@@ -210,9 +210,9 @@ class Target:
         return name in others or self._shard_name("[0-9]{5,}").fullmatch(name) is not None
 
     def _shard_name(self, number: str) -> re.Pattern[str]:
-        parts = [re.escape(part) for part in self.names(0)[0].split("00000")]
-        suffixes = [re.escape(suffix) for suffix in self._all_suffixes[1:]]
-        return re.compile(number.join([*parts[:-1], f"(?:{'|'.join([parts[-1], *suffixes])})"]))
+        # The stem may have digits itself, as that of part 0 does.
+        stem = re.escape(self._stem + ("." if self.format.is_folder else "-"))
+        return re.compile(f"{stem}{number}(?:{'|'.join(map(re.escape, self._all_suffixes))})")
 
     def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
         """Return the name and content of the file about all shards; None if the format has none."""

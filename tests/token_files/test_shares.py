@@ -154,6 +154,13 @@ def test_copied_columns_and_shards_of_parts(tokenizer, corpus, tmp_path):
     assert rows == expected
 
 
+def test_shards_of_parts_are_told_apart_in_any_order(tokenizer, corpus, tmp_path):
+    options = {"format": "megatron", "shard_tokens": 50}
+    for part in (1, 0):
+        tokenizer.encode_files(corpus, tmp_path / "out" / "c", shard=(part, 2), **options)
+    merge_manifests(tmp_path / "out")
+
+
 def test_part_that_runs_twice_writes_the_same_bytes(tokenizer, corpus, tmp_path):
     options = {"format": "megatron", "shard": (1, 3)}
     first = tokenizer.encode_files(corpus, tmp_path / "a" / "c", **options)
