@@ -1,5 +1,6 @@
-"""The same corpus through every engine gives the same files and manifests, whoever is killed."""
+"""The same corpus through every engine gives the same files and manifests, whoever is killed, locally and on S3."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from hf_bpe import BPETokenizer
 from hf_bpe.distributed import _parts
 from hf_bpe.token_files import merge_manifests
 from support.killing import forked
+from support.s3_server import BUCKET, s3_server
 
 pytestmark = [pytest.mark.thorough, pytest.mark.filterwarnings("ignore")]
 
@@ -65,14 +67,15 @@ def manifest(path, *without):
 
 
 def in_shards(files, output, parts=None):
+    parts = parts or parts_of(files, output)
     for number in range(PARTS):
-        (parts or parts_of(files, output)).encode(number)
-    return merge_manifests(output)
+        parts.encode(number)
+    return parts.merge()
 
 
-def parts_of(files, output, kind=_parts.Parts):
-    options = {"format": FORMAT, "num_workers": 1, "document_index": True}
-    return kind.checked(files / "tok", files / "in", output, PARTS, output.with_name("work"), options)
+def parts_of(files, output, kind=_parts.Parts, **options):
+    given = {"format": FORMAT, "num_workers": 1, "document_index": True, **options}
+    return kind.checked(files / "tok", files / "in", output, PARTS, f"{output}.work", given)
 
 
 def on_ray(files, output, parts=None):
@@ -150,10 +153,50 @@ def test_engine_writes_what_one_process_writes(files, whole, tmp_path, engine):
     assert manifest(there, "shards", *unknown) == manifest(whole.manifest, "shards", *unknown)
 
 
+class Folder:
+    """Where files are written: a local folder, or one on a server of S3 that often fails or answers late.
+
+    Attributes:
+        output: for the corpus `c`.
+        options: those of `encode_files`.
+        seconds: about as long as a part takes.
+    """
+
+    def __init__(self, path, options=None):
+        self.path, self.output, self.options = path, f"{path}/out/c", options or {}
+        self.seconds = 4 if options else 1.5
+
+    def files(self):
+        """Return the content of all files but those of runs, by their names."""
+        import fsspec
+
+        system, root = fsspec.core.url_to_fs(f"{self.path}/out", **self.options.get("storage_options", {}))
+        names = [name for name in system.find(root) if not name.startswith(f"{root}/c.work/")]
+        return {name.removeprefix(f"{root}/"): system.cat_file(name) for name in names}
+
+
+@pytest.fixture(params=["local", "S3"])
+def place(request, tmp_path):
+    if request.param == "local":
+        yield Folder(tmp_path)
+        return
+    if not all(map(importlib.util.find_spec, ("moto", "s3fs", "werkzeug"))):
+        pytest.skip("moto or s3fs is not installed: pip install 'moto[server]' s3fs")
+    import s3fs
+
+    with s3_server() as (app, storage_options):
+        s3fs.S3FileSystem(**storage_options, skip_instance_cache=True).makedirs(BUCKET, exist_ok=True)
+        app.faults, app.delay = 0.03, 0.02
+        yield Folder(f"s3://{BUCKET}/{tmp_path.name}", {"storage_options": storage_options})
+        assert len(app.calls) > 100
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes")
 @pytest.mark.parametrize("engine", [in_shards, on_ray, on_spark], ids=["shards", "Ray", "Spark"])
-def test_workers_killed_at_random_change_nothing(files, whole, tmp_path, engine):
+def test_workers_killed_at_random_change_nothing(files, whole, tmp_path, place, engine):
     """Kill the worker of each part three times, at a random time after it has begun: 21 kills."""
+
+    seconds = place.seconds  # workers cannot unpickle `place`
 
     class Killing(_parts.Parts):
         def encode(self, part):
@@ -161,7 +204,7 @@ def test_workers_killed_at_random_change_nothing(files, whole, tmp_path, engine)
             mark = next((mark for mark in marks if not mark.exists()), None)
             if mark is not None:
                 mark.touch()
-                delay = Random(mark.name).uniform(0, 1.5)
+                delay = Random(mark.name).uniform(0, seconds)
 
                 def kill():
                     time.sleep(delay)
@@ -178,9 +221,10 @@ def test_workers_killed_at_random_change_nothing(files, whole, tmp_path, engine)
                 pass
 
     kind = Forking if engine is in_shards else Killing
-    (tmp_path / "out").mkdir()
-    merged = engine(files, tmp_path / "out" / "c", parts_of(files, tmp_path / "out" / "c", kind))
+    engine(files, place.output, parts_of(files, place.output, kind, **place.options))
     assert len([*tmp_path.glob("killed-*")]) == PARTS * KILLS
-    ids = b"".join(path.read_bytes() for path in merged.files if path.suffix == ".ds")
-    assert ids == whole.ids.read_bytes()
-    assert manifest(tmp_path / "out" / "c.manifest.json", "shards") == manifest(whole.manifest, "shards")
+    in_shards(files, tmp_path / "shards" / "c")
+    expected = {path.name: path.read_bytes() for path in (tmp_path / "shards").glob("c*") if path.is_file()}
+    there = place.files()
+    assert there == expected
+    assert b"".join(there[name] for name in sorted(there) if name.endswith(".ds")) == whole.ids.read_bytes()
