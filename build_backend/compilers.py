@@ -41,7 +41,10 @@ def requirements(settings: Settings) -> list[str]:
     Raises:
         NoCompilerError: nothing can compile here.
     """
-    if is_left_to_cmake(settings) or find_compiler() is not None:
+    if is_left_to_cmake(settings):
+        return []
+    check_headers()
+    if find_compiler() is not None:
         return []
     zig_target()
     return [ZIGLANG]
@@ -55,6 +58,7 @@ def choose(settings: Settings) -> tuple[str, Settings]:
     """
     if is_left_to_cmake(settings):
         return "as CMake is told", {}
+    check_headers()
     compiler = find_compiler()
     if compiler is not None:
         os.environ.setdefault("CXX", compiler)
@@ -77,6 +81,19 @@ def is_left_to_cmake(settings: Settings) -> bool:
     given = f"{settings} {os.environ.get('CMAKE_ARGS')}"
     is_named = "CMAKE_TOOLCHAIN_FILE" in os.environ or re.search(r"(CMAKE_CXX_COMPILER|CMAKE_TOOLCHAIN_FILE)\b", given)
     return bool(is_named) or sys.platform == "win32"
+
+
+def check_headers() -> None:
+    """Check that this Python's headers are there, which systems install apart from it.
+
+    Raises:
+        NoCompilerError: they are not.
+    """
+    folder = sysconfig.get_path("include")
+    if not Path(folder, "Python.h").is_file():
+        raise NoCompilerError(
+            f"there is no {folder}/Python.h, which compiling needs (Debian, Ubuntu: apt-get install python3-dev)"
+        )
 
 
 def find_compiler() -> str | None:

@@ -139,6 +139,16 @@ def test_zig_is_required_where_there_is_no_compiler_and_pip_has_it(tmp_path):
 
 
 @posix
+def test_headers_that_are_missing_are_named_before_anything_is_downloaded(tmp_path, monkeypatch):
+    monkeypatch.setattr(COMPILERS.sysconfig, "get_path", lambda name: str(tmp_path))
+    for call in (COMPILERS.requirements, COMPILERS.choose):
+        with pytest.raises(COMPILERS.NoCompilerError, match=r"no .*/Python\.h, .*python3-dev"):
+            call({})
+    (tmp_path / "Python.h").touch()
+    assert len(COMPILERS.requirements({})) < 2
+
+
+@posix
 def test_the_first_compiler_of_the_machine_that_knows_the_standard_is_used(tmp_path, monkeypatch):
     for name in BROKEN:
         monkeypatch.delenv(name, raising=False)
