@@ -175,6 +175,20 @@ def test_a_run_that_is_killed_resumes_with_the_same_index(tokenizer, corpus, tmp
     assert contents(encode()) == contents(whole)
 
 
+@pytest.mark.parametrize("format", ["megatron", "parquet"])
+def test_sequences_of_a_document_that_no_piece_holds_whole_name_it(tokenizer, tmp_path, monkeypatch, format):
+    monkeypatch.setattr(pieces, "_MAX_IDS", 7)
+    monkeypatch.setattr(pieces, "_READ_IDS", 4)
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 9)
+    texts = ["low newest " * 5, "low", "newest newest low " * 4, "x"]
+    (tmp_path / "a.txt").write_text(END.join(texts))
+    options = {"format": format, "document_index": True, "pack": 3, "pack_across": False, "num_workers": 1}
+    written = tokenizer.encode_files(tmp_path / "a.txt", tmp_path / "c", work_dir=tmp_path / "work", **options)
+    sequences = [-(-(len(tokenizer.encode(text)) + 1) // 3) for text in texts]
+    expected = [number for number, count in enumerate(sequences) for _ in range(count)]
+    assert [row["record"] for row in index_of(written)] == expected
+
+
 def test_the_index_of_another_run_does_not_stay(tokenizer, corpus, tmp_path):
     for options in ({}, {"shard_tokens": 500}):
         output = tmp_path / f"out{len(options)}" / "c"
