@@ -266,7 +266,7 @@ def test_runs_are_bounded(tmp_path, monkeypatch, limit):
 
     def make(paths):
         first_row = sum(record.rows for record in records)
-        return target.format.make(paths, dtype=np.dtype(np.uint16), first_row=first_row, copied=["url"])
+        return target.format.make(paths, dtype=np.dtype(np.uint16), first_row=first_row)
 
     monkeypatch.setattr(runs.KeyRange, "holds", lambda range_, keys: np.ones(len(keys), bool))  # no luck with the keys
     ends = np.arange(5, 51, 5, dtype=np.int64)
