@@ -61,7 +61,7 @@ audit() { # platform
   else # what it loads must be on every machine
     python -m zipfile --extract "$work/$1"/*.whl "$work/$1/unpacked"
     python -m macholib dump "$work/$1"/unpacked/hf_bpe/_native.*.so | tee "$work/loads"
-    if grep -vE '_native|/usr/lib/libSystem' "$work/loads"; then return 1; fi
+    if grep $'^\t' "$work/loads" | grep -v /usr/lib/libSystem; then return 1; fi
   fi
 }
 
