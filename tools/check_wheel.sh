@@ -20,6 +20,7 @@ cd "$(dirname "$0")/.."
 target=$1
 python=$2
 root=${3:-}
+version=$("$python" --version)
 machine=${target%%-*}
 work=$(mktemp -d)
 passed=""
@@ -32,7 +33,7 @@ finish() {
     if [ -n "$has_proc" ]; then umount "$root/proc"; fi
   fi
   rm -rf --one-file-system "$work"
-  echo "$target, $("$python" --version), passed:$passed"
+  echo "$target, $version, passed:$passed"
 }
 trap finish EXIT
 
