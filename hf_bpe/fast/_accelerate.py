@@ -90,7 +90,7 @@ def patch_transformers(*, prefix_cache: PrefixCache | int | str | None = None) -
 
     plain = AutoTokenizer.__dict__["from_pretrained"]
     plain = plain.plain if isinstance(plain, _Accelerating) else plain
-    AutoTokenizer.from_pretrained = _Accelerating(plain, PrefixCache.of(prefix_cache))
+    AutoTokenizer.from_pretrained = _accelerating(plain, PrefixCache.of(prefix_cache))
 
 
 def unpatch_transformers() -> None:
@@ -103,18 +103,22 @@ def unpatch_transformers() -> None:
 
 
 class _Accelerating(classmethod):  # type: ignore[type-arg]
-    """`AutoTokenizer.from_pretrained`, of which the result is accelerated."""
+    """`AutoTokenizer.from_pretrained`, of which the result is accelerated; `plain` is what it was before."""
 
-    def __init__(self, plain: Any, cache: PrefixCache | None) -> None:
-        def from_pretrained(cls: type, *args: Any, **kwargs: Any) -> Any:
-            loaded = accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs), cache)
-            if isinstance(loaded, BPETokenizerFast):
-                seal(loaded, kwargs.values())
-            return loaded
+    plain: Any
 
-        from_pretrained.__doc__ = getattr(plain, "__func__", plain).__doc__
-        super().__init__(from_pretrained)
-        self.plain = plain
+
+def _accelerating(plain: Any, cache: PrefixCache | None) -> _Accelerating:
+    def from_pretrained(cls: type, *args: Any, **kwargs: Any) -> Any:
+        loaded = accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs), cache)
+        if isinstance(loaded, BPETokenizerFast):
+            seal(loaded, kwargs.values())
+        return loaded
+
+    from_pretrained.__doc__ = getattr(plain, "__func__", plain).__doc__
+    made = _Accelerating(from_pretrained)  # which takes nothing else from Python 3.15 on
+    made.plain = plain
+    return made
 
 
 def accelerated_if_possible(tokenizer: Any, cache: PrefixCache | None = None) -> Any:
