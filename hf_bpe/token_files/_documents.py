@@ -175,7 +175,9 @@ class DocumentEncoder(NamedTuple):
     def _records(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
         done = place.done
         first_line = lines_before(policy.shard) if self.has_index else 0
-        with closing(self._ahead(_in_batches(policy, done, self.no_loss is not None))) as ahead:
+        has_values, has_ranges = self.has_index or bool(self.copied), self.no_loss is not None
+        batches = _in_batches(policy, done, has_rows=has_values or has_ranges, has_ranges=has_ranges)
+        with closing(self._ahead(batches)) as ahead:
             for texts, rows in ahead:
                 random = self.random._replace(first_text=(number << _RECORD_BITS) + done)
                 options = random.options(self.options, len(texts))
@@ -198,7 +200,7 @@ class DocumentEncoder(NamedTuple):
                 documents = np.flatnonzero(np.diff(offsets))
                 if kept is not None and self.drops_ends and self.framing.appends:
                     chunk = without_last_ids(chunk, is_cut[documents])
-                if self.has_index or self.copied:
+                if has_values:
                     first = (lambda row: (number, first_line + row.record)) if self.has_index else (lambda _: ())
                     values = [(*first(row), *row.values) for row in map(rows.__getitem__, documents)]
                     chunk = chunk._replace(values=values)
@@ -262,35 +264,44 @@ def _without_first(pieces: Iterable[AnyText], size: int) -> Iterator[bytes]:
         size = max(size - len(data), 0)
 
 
-def _rows(policy: ErrorPolicy, has_ranges: bool) -> Iterator[tuple[AnyText, _Row]]:
-    """Yield documents of a source, and what is known of their records."""
-    for document in follow_documents(policy):
-        if not has_ranges:
-            yield document, _Row(policy.record, policy.values)
-            continue
-        *values, written = policy.values
-        try:
-            text, ranges = with_ranges(document, written)
-        except (ValueError, RecursionError) as error:
-            policy.leave_out(f"record {lines_before(policy.shard) + policy.record}", str(error))
-            continue
-        yield text, _Row(policy.record, tuple(values), ranges)
+def _with_row(policy: ErrorPolicy, document: AnyText, has_ranges: bool) -> tuple[AnyText, _Row] | None:
+    """Return the document that was read last, and what is known of its record; None if its ranges are wrong."""
+    if not has_ranges:
+        return document, _Row(policy.record, policy.values)
+    *values, written = policy.values
+    try:
+        text, ranges = with_ranges(document, written)
+    except (ValueError, RecursionError) as error:
+        policy.leave_out(f"record {lines_before(policy.shard) + policy.record}", str(error))
+        return None
+    return text, _Row(policy.record, tuple(values), ranges)
 
 
 def _in_batches(
-    policy: ErrorPolicy, passed: int, has_ranges: bool = False
+    policy: ErrorPolicy, passed: int, *, has_rows: bool = False, has_ranges: bool = False
 ) -> Iterator[tuple[list[AnyText], list[_Row]]]:
-    """Yield documents of a source in lists, without the first ones, and what is known of their records."""
+    """Yield documents of a source in lists, without the first ones, and with `has_rows` what is known of their records.
+
+    With `has_ranges` the last of the copied columns has the ranges without loss.
+    """
     batch: list[AnyText] = []
     rows: list[_Row] = []
-    size = 0
-    for number, (document, row) in enumerate(_rows(policy, has_ranges)):
-        if number < passed:
+    size = number = 0
+    for document in follow_documents(policy):
+        row = None  # made only where it is needed, for records may be short and many
+        if has_rows:
+            read = _with_row(policy, document, has_ranges)
+            if read is None:
+                continue
+            document, row = read
+        number += 1
+        if number <= passed:
             continue
         batch.append(document)
-        rows.append(row)
-        size += len(document) + sum(map(len, filter(None, row.values)))
-        size += _RECORD_BYTES + _RANGE_BYTES * len(row.no_loss)  # there may be many of empty records
+        size += len(document) + _RECORD_BYTES  # there may be many of empty records
+        if row is not None:
+            rows.append(row)
+            size += sum(map(len, filter(None, row.values))) + _RANGE_BYTES * len(row.no_loss)
         if size >= BLOCK_BYTES:
             yield batch, rows
             batch, rows, size = [], [], 0

@@ -116,8 +116,8 @@ def test_groups_of_rows_are_limited(tokenizer, tmp_path, monkeypatch, rows, ids)
 def test_copied_values_count_for_the_size_of_a_batch(tokenizer, tmp_path, monkeypatch):
     in_batches, sizes = documents._in_batches, []
 
-    def observed(*arguments):
-        for batch, rows in in_batches(*arguments):
+    def observed(*arguments, **options):
+        for batch, rows in in_batches(*arguments, **options):
             sizes.append(len(batch))
             yield batch, rows
 

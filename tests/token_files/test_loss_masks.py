@@ -202,7 +202,9 @@ def test_batches_are_limited_by_their_ranges(tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "BLOCK_BYTES", 10_000)
     path = write(tmp_path / "in.jsonl", [("low", [[0, 1]] * 100)] * 10)
     [shard] = plan(Source(str(path)))
-    batches = [*documents._in_batches(ErrorPolicy(shard, Skipped(), copied=("no_loss",)), 0, has_ranges=True)]
+    batches = [
+        *documents._in_batches(ErrorPolicy(shard, Skipped(), copied=("no_loss",)), 0, has_rows=True, has_ranges=True)
+    ]
     assert [len(texts) for texts, _ in batches] == [1] * 10
 
 
