@@ -2,7 +2,7 @@
 
 Give the folder of a tokenizer, and files of text with `<|endoftext|>` between documents, which are cut at line ends
 into rows. Roads whose engine is not installed are left out. The ids of each road must be equal to those of the local
-one, and those that only pass text on must pass all of it, before anything is timed. Then the roads take turns, each
+one, and the roads that only pass text on must pass all of it, before anything is timed. Then the roads take turns, each
 on one worker, in seconds on the clock, when idle; `benchmarks/engine_roads.py` says what each does.
 
 The start of a job is part of these times: loading the tokenizer, and what the engine does before the first row. With

@@ -41,7 +41,7 @@ prepare() {
   version=$(python -c 'import sys; print("%d%d" % sys.version_info[:2])')
 }
 
-build() { # target, platform, settings of CMake: the wheel, and the tests of the core beside it
+build() { # target, platform, settings of CMake: the wheel, and the tests of the core
   local settings=(-C "build-dir=build/$1") setting
   for setting in CMAKE_TOOLCHAIN_FILE="$PWD/build_backend/zig.cmake" HF_BPE_ZIG="$zig" HF_BPE_ZIG_TARGET="$1" \
     CMAKE_CROSSCOMPILING_EMULATOR="${WINE:-wine}" HF_BPE_TESTS=ON "${@:3}"; do

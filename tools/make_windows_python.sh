@@ -3,7 +3,7 @@
 #
 #     tools/make_windows_python.sh PYTHON ZIG FOLDER
 #
-# PYTHON, which has pefile, says the version. The library and the compiled modules are those that python.org built: the
+# PYTHON, which has pefile, says the version. python.org built the library and the compiled modules: the
 # wheels of panda3d bring them to be handed on with programs. Headers and Lib are from the source, and python.exe and
 # python3.dll, which panda3d leaves out, are compiled here.
 set -euo pipefail

@@ -19,6 +19,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 MAX_INT64 = 2**63 - 1
 """An upper limit that no real count reaches."""
+MAX_UINT64 = 2**64 - 1
+"""The upper limit of seeds."""
 
 _SHOWN = 80  # characters of a value in a message
 

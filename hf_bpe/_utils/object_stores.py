@@ -56,7 +56,7 @@ def file_system(url: str, options: StorageOptions | None = None) -> tuple[Any, s
     except TypeError as error:  # names an option, and not its value
         raise ValueError(f"storage_options: {sorted(options or {})} are not for {url}: {error}") from None
     except ImportError as error:
-        needed = "fsspec" if isinstance(error, ModuleNotFoundError) else "another package beside fsspec"
+        needed = "fsspec" if isinstance(error, ModuleNotFoundError) else "another package besides fsspec"
         raise ImportError(f"{url}: this URL needs {needed}: {error}") from None
     return system, path
 
@@ -147,7 +147,7 @@ def transfer(
 ) -> None:
     """Call `move`, which uploads or downloads, for pairs of a file and a URL, some of them at once.
 
-    After an error, those that have not begun are left out: each would wait for the same store again.
+    After an error, pairs that have not begun are left out: each would wait for the same store again.
     """
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         moves = [pool.submit(move, file, url, options) for file, url in pairs]

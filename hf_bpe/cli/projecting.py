@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from hf_bpe._utils.paths import check_output
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
-from hf_bpe.cli.outputs import Force, check_file
+from hf_bpe.cli.outputs import Force, check_file, wrong_output_named
 from hf_bpe.cli.program import USE, command
 from hf_bpe.cli.token_files import report_files, values_of
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
@@ -48,10 +46,8 @@ def project(
     check_output("output", output)
     files = TokenFiles.find(tokens)
     for each in [output] if len(size) == 1 else [files.output_in(output / str(each)) for each in size]:
-        try:
+        with wrong_output_named():
             target = make_target(files, each)
-        except ValueError as error:
-            raise typer.BadParameter(str(error).removeprefix("output: "), param_hint="'--output'") from None
         single = target.single_there() if files.content["shard_tokens"] is None else []
         for path in [*target.about_all, *single]:
             check_file(path, force)

@@ -11,7 +11,7 @@ import typer
 from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option, seed_option, size_of_at_least
-from hf_bpe.cli.outputs import Force, check_file, is_resumed
+from hf_bpe.cli.outputs import Force, check_file, is_resumed, wrong_output_named
 from hf_bpe.cli.program import USE, command
 from hf_bpe.cli.sources import Progress, parse_share, shows_progress
 from hf_bpe.cli.token_files import report_files
@@ -56,7 +56,7 @@ def shuffle(
 ) -> None:
     """Write the documents of token files in a random order.
 
-    The files are those that encode --shuffle writes, byte for byte, into how many parts the corpus was divided for
+    The files equal the output of encode --shuffle, byte for byte, into how many parts the corpus was divided for
     encoding. No text is needed, and memory does not grow with the files. Packed files and files that do not say where
     documents end (nanogpt, llm.c) are refused.
     """
@@ -70,12 +70,9 @@ def shuffle(
     share = None if shard is None else check_share("shard", parse_share(shard))
     if pack is None and not pack_across:
         raise typer.BadParameter("is only with --pack", param_hint="'--pack-across'")
-    try:
-        target = Target(TokenFiles.find(tokens).content["format"], output, share)
-    except ValueError as error:
-        if not str(error).startswith("output: "):
-            raise
-        raise typer.BadParameter(str(error).removeprefix("output: "), param_hint="'--output'") from None
+    files = TokenFiles.find(tokens)
+    with wrong_output_named():
+        target = Target(files.content["format"], output, share)
     is_sharded = shard_tokens is not None or target.format.shard_tokens is not None
     for path in [*target.about_all, *([] if is_sharded else target.single_there())]:
         if not is_url(checked) or path == target.manifest:

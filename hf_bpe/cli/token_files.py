@@ -13,7 +13,7 @@ import typer
 from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done
-from hf_bpe.cli.outputs import check_file, is_resumed
+from hf_bpe.cli.outputs import check_file, is_resumed, wrong_output_named
 from hf_bpe.cli.sources import STDIN, is_found, parse_share, shows_progress, text_file
 from hf_bpe.cli.tokenizers import load
 from hf_bpe.counting._sources import Source, plan
@@ -66,12 +66,9 @@ def write_token_files(
             "cannot be combined with --shard: encode all parts, run merge-manifests, then shuffle (hf-bpe shuffle)"
         )
         raise typer.BadParameter(problem, param_hint="'--shuffle'")
-    try:
-        columns = value_columns(params["copy_columns"] or (), has_index=params["document_index"])
+    columns = value_columns(params["copy_columns"] or (), has_index=params["document_index"])
+    with wrong_output_named():
         target = Target(params["format"], output, share, columns, params["loss_mask"] is not None)
-    except ValueError as error:
-        problem = str(error).removeprefix("output: ").replace(" as format", " as --format")
-        raise typer.BadParameter(problem, param_hint="'--output'") from None
     for name, value in (("work-dir", params["work_dir"]), ("shard", share)):
         if STDIN in (files or [STDIN]) and value is not None:
             raise typer.BadParameter("standard input cannot be read again; give files", param_hint=f"'--{name}'")

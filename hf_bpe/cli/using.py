@@ -81,7 +81,7 @@ _COPY_HELP = (
     "next to the ids, as text. Give it once for each column."
 )
 _INDEX_HELP = (
-    "With --output, write where each row is from, its file and line, to columns or to a Parquet file beside the ids."
+    "With --output, write where each row is from, its file and line, to columns or to a Parquet file next to the ids."
 )
 _MASK_HELP = (
     "With --output and --format datatrove, parquet or arrow, write which ids are learned: all but those of the ranges "
@@ -145,7 +145,7 @@ def encode(
     stochastok: Annotated[
         float | None, option(_STOCHASTOK_HELP, metavar="P", min=0, max=1, panel="Token files")
     ] = None,
-    seed: Annotated[int | None, option(_SEED_HELP, metavar="N", min=0, panel="Token files")] = None,
+    seed: Annotated[int | None, seed_option(_SEED_HELP, panel="Token files")] = None,
     lines: Annotated[bool, option(_LINES_HELP, "--lines")] = False,
     split_special_tokens: Annotated[bool, option(_AS_TEXT_HELP, "--split-special-tokens", panel="Text")] = False,
     input_format: Annotated[Format | None, option(FORMAT_HELP, panel="Text", show_default=FORMAT_DEFAULT)] = None,

@@ -6,14 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import Check, check_int, check_real, check_sequence, optional, short_repr
+from hf_bpe._utils.arguments import (
+    MAX_INT64,
+    MAX_UINT64,
+    Check,
+    check_int,
+    check_real,
+    check_sequence,
+    optional,
+    short_repr,
+)
 from hf_bpe.encoding._encoder import Ids, Numbers, Options
 from hf_bpe.encoding._stochastok import TokenSplits
 from hf_bpe.reference._dropout import Dropout, dropout_limits
 
 NAMES = ("dropout", "stochastok", "seed", "first_text")
-
-_MAX_SEED, _MAX_TEXT = 2**64 - 1, 2**63 - 1
 
 
 def check_seed(name: str, value: Any) -> int:
@@ -23,7 +30,7 @@ def check_seed(name: str, value: Any) -> int:
     Traceback (most recent call last):
     ValueError: shuffle: expected at least 0, got -1
     """
-    return check_int(name, value, 0, _MAX_SEED)
+    return check_int(name, value, 0, MAX_UINT64)
 
 
 def _check_probability(name: str, value: Any) -> float:
@@ -35,9 +42,9 @@ def _check_probability(name: str, value: Any) -> float:
 
 def _check_first_text(name: str, value: Any) -> int | list[int]:
     if hasattr(type(value), "__index__") and not hasattr(value, "__len__"):
-        return check_int(name, value, 0, _MAX_TEXT)
+        return check_int(name, value, 0, MAX_INT64)
     numbers = check_sequence(name, value, "the number of the first text, or a list with that of each")
-    return [check_int(f"{name}[{at}]", number, 0, _MAX_TEXT) for at, number in enumerate(numbers)]
+    return [check_int(f"{name}[{at}]", number, 0, MAX_INT64) for at, number in enumerate(numbers)]
 
 
 ARGUMENTS: dict[str, Check] = {
@@ -97,7 +104,7 @@ class Randomness(NamedTuple):
         """
         if isinstance(self.first_text, int):
             if texts > 0:
-                check_int("first_text: the number of the last text", self.first_text + texts - 1, 0, _MAX_TEXT)
+                check_int("first_text: the number of the last text", self.first_text + texts - 1, 0, MAX_INT64)
             return range(self.first_text, self.first_text + texts)
         if len(self.first_text) != texts:
             raise ValueError(f"first_text: expected a number for each of {texts} texts, got {len(self.first_text)}")

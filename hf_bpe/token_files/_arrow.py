@@ -15,13 +15,12 @@ import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids
 from hf_bpe.token_files._loss_masks import MASK_COLUMN, split_mask
-from hf_bpe.token_files._rows import Chunk, Values
+from hf_bpe.token_files._rows import GROUP_CHARACTERS, Chunk, Values, characters_of
 from hf_bpe.token_files._writer import TokenWriter, WholeRows
 
 COLUMN = "input_ids"
 
 _GROUP_ROWS, _GROUP_IDS = 1 << 16, 1 << 24  # of a group of rows; whichever is reached first
-_GROUP_CHARACTERS = 1 << 26  # of the values of copied columns, which Arrow limits to 2 GiB a column
 
 
 class _Table(TokenWriter):
@@ -62,13 +61,13 @@ class _Table(TokenWriter):
         for number, end in enumerate(ends.tolist()):
             for row in chunk.values[number : number + 1]:
                 self._values.append(row)
-                self._characters += sum(len(value) for value in row if isinstance(value, str))
+                self._characters += characters_of(row)
             self._group.append(whole[start:end])
             self._lengths.append(end - start)
             self._ids += end - start
             start = end
             is_full = len(self._lengths) == _GROUP_ROWS or self._ids >= _GROUP_IDS
-            if is_full or self._characters >= _GROUP_CHARACTERS:
+            if is_full or self._characters >= GROUP_CHARACTERS:
                 self._write_group()
 
     def _write_group(self) -> None:

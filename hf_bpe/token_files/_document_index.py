@@ -1,4 +1,4 @@
-"""The file beside token files that says where each row is from: a Parquet file with a row for each of theirs."""
+"""The file next to token files that says where each row is from: a Parquet file with a row for each of theirs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import numpy as np
 
 from hf_bpe._utils.input_files import open_regular
 from hf_bpe.encoding._encoder import Numbers
-from hf_bpe.token_files._rows import RECORD, Chunk, Values
+from hf_bpe.token_files._rows import GROUP_CHARACTERS, RECORD, Chunk, Values, characters_of
 from hf_bpe.token_files._writer import RowLengths, TokenWriter
 
 SUFFIX = ".document-index.parquet"
 TOKENS = "tokens"  # the column of the number of ids, which some formats say nowhere else
 
 _GROUP_ROWS = 1 << 16
-_GROUP_CHARACTERS = 1 << 26  # of the values of copied columns, which Arrow limits to 2 GiB a column
 _ROWS_AT_ONCE = 1 << 14
 
 
@@ -61,8 +60,8 @@ class WithDocumentIndex(TokenWriter):
             row = chunk.values[number]
             self._rows.append(row)
             self._tokens.append(length)
-            self._characters += sum(len(value) for value in row if isinstance(value, str))
-            if len(self._rows) == _GROUP_ROWS or self._characters >= _GROUP_CHARACTERS:
+            self._characters += characters_of(row)
+            if len(self._rows) == _GROUP_ROWS or self._characters >= GROUP_CHARACTERS:
                 self._write_group()
 
     def _write_group(self) -> None:
@@ -85,7 +84,7 @@ class WithDocumentIndex(TokenWriter):
 
 
 def with_document_index(chunks: Iterator[Chunk], path: Path, names: Sequence[str]) -> Iterator[Chunk]:
-    """Yield the rows of token files, of which those that end nowhere are read, with the values of their index.
+    """Yield the rows of token files whose format does not say where rows end, by their index and with its values.
 
     Raises:
         ValueError: the index is damaged, or not of these files.

@@ -30,13 +30,13 @@ from hf_bpe.token_files._replacing import (
 )
 from hf_bpe.token_files._rows import Chunk, pack
 from hf_bpe.token_files._run import LOG, RunLog, Totals
-from hf_bpe.token_files._runs import RunTarget
 from hf_bpe.token_files._shards import ShardRecord, ShardWriter, check_in_place, without_empty_rows
 from hf_bpe.token_files._shares import Share
-from hf_bpe.token_files._shuffling import ShuffledStream
+from hf_bpe.token_files._shuffling import shuffled_stream
+from hf_bpe.token_files._sorted_runs import RunTarget
 from hf_bpe.token_files._stream import DirectStream, PieceStream, in_units, number_of_processes
 from hf_bpe.token_files._writer import TokenWriter
-from hf_bpe.token_files._written import TokenFiles, WrittenStream
+from hf_bpe.token_files._written import StoredStream, TokenFiles
 
 UNSHUFFLED = "unshuffled"  # in the work folder of a job that shuffles, that of the one that writes its runs
 _RUNS = "runs"
@@ -55,7 +55,7 @@ class Job(NamedTuple):
     Attributes:
         sources: files, each whole; of a share of a corpus, also ranges of files.
         target: the format and the names of files.
-        encoder: how documents become ids; or token files, whose documents are shuffled.
+        documents: what gives the documents as ids: an encoder of the sources, or token files.
         dtype: the type of the ids in the files.
         packing: how documents become rows; None if each is one.
         shard_tokens: the size of a shard; None for one file.
@@ -67,7 +67,7 @@ class Job(NamedTuple):
 
     sources: Sequence[Shard]
     target: Target
-    encoder: DocumentEncoder | TokenFiles
+    documents: DocumentEncoder | TokenFiles
     dtype: np.dtype[Any]
     packing: Packing | None
     shard_tokens: int | None
@@ -84,21 +84,21 @@ class Job(NamedTuple):
     @property
     def held_dtype(self) -> np.dtype[Any]:
         """The type of ids on their way to the files, with room for the marks of a loss mask."""
-        has_marks = isinstance(self.encoder, DocumentEncoder) and self.encoder.no_loss is not None
+        has_marks = isinstance(self.documents, DocumentEncoder) and self.documents.no_loss is not None
         return np.dtype("<u4") if has_marks else self.dtype
 
     @property
     def described_sources(self) -> list[dict[str, Any]]:
         """What the manifest says about the sources."""
-        if isinstance(self.encoder, TokenFiles):
-            return list(self.encoder.content["sources"])
+        if isinstance(self.documents, TokenFiles):
+            return list(self.documents.content["sources"])
         return [_described(source) for source in self.sources]
 
     @property
     def key(self) -> str:
         """What differs for other sources, or sources that have changed."""
-        if isinstance(self.encoder, TokenFiles):
-            return self.encoder.key
+        if isinstance(self.documents, TokenFiles):
+            return self.documents.key
         return hashlib.sha256("\n".join(source.key for source in self.sources).encode()).hexdigest()
 
     def unshuffled(self, folder: Path) -> Job:
@@ -157,7 +157,7 @@ def encode_sources(
     processes = number_of_processes(units, workers) if workers > 1 else 1
     sizes = [source.size for source in job.sources]
     total = None if None in sizes else sum(size or 0 for size in sizes)
-    is_shuffled, has_input = job.order is not None, bool(units) or isinstance(job.encoder, TokenFiles)
+    is_shuffled, has_input = job.order is not None, bool(units) or isinstance(job.documents, TokenFiles)
     keeps_log = has_input and (work_dir is not None or (processes > 1 and not is_shuffled))
     with ExitStack() as stack:
         stack.enter_context(_full_disk_named(target.folder))
@@ -181,24 +181,24 @@ def encode_sources(
         elif is_staged or (not records and files_to_replace(target, job.shard_tokens is not None, overwrite)):
             output = staging_folder(target, work_dir)
             output.mkdir(exist_ok=True)
-        stream: DirectStream | PieceStream | WrittenStream | ShuffledStream
+        stream: DirectStream | PieceStream | StoredStream
         if job.order is not None:
             assert work is not None
             encoding = None if work_dir is None else work / UNSHUFFLED
             runs = encode_sources(job.unshuffled(work / _RUNS), workers, encoding, show_progress)
-            stream = ShuffledStream(runs.files, runs.manifest, job.held_dtype, job.order.share, log)
-        elif isinstance(job.encoder, TokenFiles):
-            stream = WrittenStream(job.encoder, log)
+            stream = shuffled_stream(runs.files, runs.manifest, job.held_dtype, job.order.share, log)
+        elif isinstance(job.documents, TokenFiles):
+            stream = StoredStream(job.documents, job.documents.totals, log)
         else:
             progress = EncodingProgress(len(units), total, 0 if log is None else log.totals.read, show_progress)
             stack.enter_context(progress)
             if log is None:
-                stream = DirectStream(job.encoder, units, progress.report)
+                stream = DirectStream(job.documents, units, progress.report)
             else:
                 folder = PieceFolder(log.pieces, job.held_dtype, is_durable=work_dir is not None)
-                stream = PieceStream(job.encoder, units, processes, folder, log, progress.report)
+                stream = PieceStream(job.documents, units, processes, folder, log, progress.report)
         chunks = stream.chunks()
-        if show_progress and isinstance(stream, (WrittenStream, ShuffledStream)):
+        if show_progress and isinstance(stream, StoredStream):
             chunks = with_progress(chunks, stream.totals.tokens, "Shuffling" if is_shuffled else "Sorting")
         rows = without_empty_rows(chunks)
         if job.packing is not None:
@@ -309,8 +309,8 @@ def _check_no_source_is_replaced(job: Job) -> None:
     written = [*target.about_all, *target.single_there(), *target.shards_there()]
     resolved = {path.resolve() for path in written}
     names = [source.name for source in job.sources if source.is_file]
-    if isinstance(job.encoder, TokenFiles):
-        names = [str(path) for path in (job.encoder.path, *job.encoder.files)]
+    if isinstance(job.documents, TokenFiles):
+        names = [str(path) for path in (job.documents.path, *job.documents.files)]
     for name in names:
         if Path(name).resolve() in resolved:
             raise ValueError(f"output: {name} is a source; choose another output")

@@ -120,7 +120,7 @@ class Target:
         output: the path of the file with the ids, with or without its suffix; for MDS, of a folder.
         share: the part of the corpus that the files hold, None for all of it.
         columns: the columns besides the ids, and their types as Arrow names them. A format without columns has them in
-            a document index, which is a file beside each shard.
+            a document index, which is a file next to each shard.
         has_mask: whether the ids bring a loss mask, for which the format has a place.
 
     Raises:
@@ -164,8 +164,8 @@ class Target:
         if self.has_index:
             self._suffixes.append(SUFFIX)
         # Also those of runs with other options.
-        beside = (self.format.mask_suffix, None if self.format.holds_columns else SUFFIX)
-        self._all_suffixes = [*self.format.suffixes, *filter(None, beside)]
+        optional = (self.format.mask_suffix, None if self.format.holds_columns else SUFFIX)
+        self._all_suffixes = [*self.format.suffixes, *filter(None, optional)]
         self._has_mask = has_mask
 
     def names(self, shard: int | None) -> list[str]:

@@ -214,7 +214,7 @@ def _check_columns(
         able = " or ".join(repr(name) for name, format in FORMATS.items() if format.holds_columns)
         raise ValueError(
             f"copy_columns: expected a format with columns of text, {able}; choose one of them, or give "
-            "document_index=True to copy them to a file beside the ids"
+            "document_index=True to copy them to a file next to the ids"
         )
     if is_across:
         raise ValueError(f"{argument}: a packed sequence may hold several documents; give pack_across=False as well")

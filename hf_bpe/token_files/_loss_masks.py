@@ -58,7 +58,7 @@ def _is_range(value: Any, length: int) -> bool:
 
 
 def mark(ids: Ids, offsets: Numbers, places: Numbers, ranges: Sequence[Ranges]) -> Numbers:
-    """Mark the ids without loss, and return for each text how many ids are before a range that goes on to its end.
+    """Mark the ids without loss, and return for each text how many ids are before a range that reaches its end.
 
     Such a range begins at the id with its first character. It ends before the id with the first character after it.
 

@@ -58,7 +58,7 @@ def make_target(files: TokenFiles, output: Path) -> Target:
 def project_all(files: TokenFiles, wanted: Sequence[Projected], overwrite: bool) -> list[EncodedFiles]:
     """Write token files of several smaller vocabularies from one pass over those of the larger one."""
     files.check_rows(_REFUSED)
-    own = {(files.path.parent / name).resolve() for shard in files.content["shards"] for name in shard["files"]}
+    own = {path.resolve() for path in (files.path, *files.files)}
     shard_tokens = files.content["shard_tokens"]
     with ExitStack() as stack:
         writers: list[Callable[[Iterator[Chunk]], EncodedFiles]] = []
@@ -69,7 +69,7 @@ def project_all(files: TokenFiles, wanted: Sequence[Projected], overwrite: bool)
                 *target.single_there(),
                 *target.shards_there(),
             }
-            if {path.resolve() for path in written} & {*own, files.path.resolve()}:
+            if {path.resolve() for path in written} & own:
                 raise ValueError(f"output: {target.manifest} or its files are those to read; choose another output")
             target.folder.mkdir(parents=True, exist_ok=True)
             finish_replacement(target)

@@ -181,7 +181,7 @@ class _Store:
         if job.shard_tokens is not None:
             others = {*self._shards_there(job)} - names
             if overwrite:
-                replaced |= others  # also those that an interrupted run has left
+                replaced |= others  # also what an interrupted run has left
             elif others:
                 found = join(self._parent(target.folder), min(others))
                 raise FileExistsError(f"{found} is a shard of another run; delete its shards, or give overwrite=True")

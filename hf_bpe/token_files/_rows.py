@@ -13,6 +13,12 @@ Values = tuple[str | int | None, ...]
 """The values of the columns of a document besides its ids, in their order."""
 
 SOURCE, RECORD = "source", "record"
+GROUP_CHARACTERS = 1 << 26  # of values in a group of rows, because Arrow limits a column of them to 2 GiB
+
+
+def characters_of(values: Values) -> int:
+    """Return how many characters the values of a document have."""
+    return sum(len(value) for value in values if isinstance(value, str))
 
 
 def value_columns(copied: Iterable[str], *, has_index: bool) -> dict[str, str]:

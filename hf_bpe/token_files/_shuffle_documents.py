@@ -58,7 +58,7 @@ def shuffle_documents(
 ) -> EncodedFiles:
     r"""Write the documents of token files in a random order, in bounded memory.
 
-    The files are those that `BPETokenizer.encode_files` writes with `shuffle=seed`, byte for byte, into how many parts
+    The files equal the output of `BPETokenizer.encode_files` with `shuffle=seed`, byte for byte, into how many parts
     the corpus was divided for encoding. No text is read.
 
     Args:

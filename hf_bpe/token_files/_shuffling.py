@@ -18,16 +18,16 @@ from hf_bpe._utils.shapes import check_shape
 from hf_bpe._utils.work_log import open_own
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.encoding._encoder import Numbers
-from hf_bpe.token_files._keys import KeyRange
 from hf_bpe.token_files._rows import Chunk, Values, from_id
-from hf_bpe.token_files._run import Position, RunLog, Totals
-from hf_bpe.token_files._runs import LONG, Run, batches
-from hf_bpe.token_files._shards import ShardRecord
+from hf_bpe.token_files._run import RunLog, Totals
 from hf_bpe.token_files._shares import Share
+from hf_bpe.token_files._shuffle_keys import KeyRange
+from hf_bpe.token_files._sorted_runs import LONG, Run, batches
+from hf_bpe.token_files._written import StoredStream
 
-BUCKET_BYTES = 1 << 28  # of the ids of a bucket, and of what is held beside them
+BUCKET_BYTES = 1 << 28  # of the ids of a bucket, and of what is held with them
 
-_DOCUMENT_BYTES = 64  # what is held of a document beside its ids and values
+_DOCUMENT_BYTES = 64  # what is held of a document besides its ids and values
 _BINS = 1 << 16  # equal parts of the keys, of which buckets are made
 
 
@@ -169,31 +169,18 @@ def _long_document(
             yield Chunk(ids, np.array([count] if begin + count == length else [], np.int64), values)
 
 
-class ShuffledStream:
-    """The documents of runs in the order of their keys, from where the last recorded shard ends.
+def shuffled_stream(
+    runs: Sequence[Path | str], manifest: Path | str, dtype: npt.DTypeLike, share: Share, log: RunLog | None
+) -> StoredStream:
+    """Return the documents of runs in the order of their keys.
 
     Args:
         runs: the files of ids and the indices of all runs, in turn.
         manifest: the manifest of the runs.
         dtype: the type of the ids.
         share: the part of the shuffled documents that the runs hold.
-        log: the log of the run; None if nothing is recorded.
+        log: see `StoredStream`.
     """
-
-    def __init__(
-        self, runs: Sequence[Path | str], manifest: Path | str, dtype: npt.DTypeLike, share: Share, log: RunLog | None
-    ) -> None:
-        self._documents, self._log = ShuffledDocuments([*map(Path, runs)], dtype, share), log
-        self._written = 0 if log is None else log.position.first
-        skipped = check_shape(read_json(Path(manifest)), {"skipped": SKIPPED, ...: object})["skipped"]
-        self.totals = Totals(self._documents.tokens, self._documents.documents, 0, skipped)
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield documents."""
-        return self._documents.chunks(self._written)
-
-    def committed(self, record: ShardRecord) -> None:
-        """Record a shard."""
-        self._written += record.tokens
-        if self._log is not None:
-            self._log.commit(record, Position(first=self._written), Totals())
+    documents = ShuffledDocuments([*map(Path, runs)], dtype, share)
+    skipped = check_shape(read_json(Path(manifest)), {"skipped": SKIPPED, ...: object})["skipped"]
+    return StoredStream(documents, Totals(documents.tokens, documents.documents, 0, skipped), log)

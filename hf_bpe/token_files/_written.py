@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.paths import output_url
@@ -50,7 +50,7 @@ class TokenFiles(NamedTuple):
 
     @classmethod
     def find(cls, tokens: Path) -> TokenFiles:
-        """Return the files of a manifest, or those that were written for an output.
+        """Return the files of a manifest, or the ones that were written for an output.
 
         Raises:
             OSError: there is no manifest.
@@ -111,6 +111,11 @@ class TokenFiles(NamedTuple):
         return [self.path.parent / name for shard in self.content["shards"] for name in shard["files"]]
 
     @property
+    def totals(self) -> Totals:
+        """How many ids and documents there are, and what was skipped in their sources."""
+        return Totals(self.content["tokens"], self.content["documents"], 0, self.content["skipped"])
+
+    @property
     def columns(self) -> dict[str, str]:
         """The columns besides the ids, and their types as Arrow names them."""
         has_index = self.content.get("document_index", False)
@@ -135,23 +140,30 @@ class TokenFiles(NamedTuple):
         return with_document_index(READERS[format](paths[:-1], self.content["dtype"], ()), paths[-1], names)
 
 
-class WrittenStream:
-    """The documents of token files, from where the last recorded shard ends.
+class Stored(Protocol):
+    """Documents on disk: `TokenFiles`, or shuffled ones."""
+
+    def chunks(self, first: int) -> Iterator[Chunk]:
+        """Yield documents from the id with the index `first` on."""
+        ...
+
+
+class StoredStream:
+    """Documents that are on disk, from where the last recorded shard ends.
 
     Args:
-        files: the token files.
+        documents: the documents.
+        totals: how many there are.
         log: the log of the run; None if nothing is recorded.
     """
 
-    def __init__(self, files: TokenFiles, log: RunLog | None) -> None:
-        self._files, self._log = files, log
+    def __init__(self, documents: Stored, totals: Totals, log: RunLog | None) -> None:
+        self._documents, self.totals, self._log = documents, totals, log
         self._written = 0 if log is None else log.position.first
-        content = files.content
-        self.totals = Totals(content["tokens"], content["documents"], 0, content["skipped"])
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield documents."""
-        return self._files.chunks(self._written)
+        return self._documents.chunks(self._written)
 
     def committed(self, record: ShardRecord) -> None:
         """Record a shard."""

@@ -441,7 +441,7 @@ class TestUrls:
     def test_missing_package_of_a_protocol_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "s3fs", None)
         monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
-        expected = "s3://bucket/a.txt: this URL needs another package beside fsspec: Install s3fs"
+        expected = "s3://bucket/a.txt: this URL needs another package besides fsspec: Install s3fs"
         with pytest.raises(ImportError, match=re.escape(expected)):
             plan("s3://bucket/a.txt")
 

@@ -34,7 +34,7 @@ def tokenizer():
 
 
 def index_of(written):
-    """Return the rows of the index: those of the files beside the ids, or of the tables, with the number of ids."""
+    """Return the rows of the index: from the files next to the ids, or from the tables, with the number of ids."""
     rows = []
     for path in written.files:
         if path.name.endswith(".document-index.parquet"):

@@ -172,9 +172,9 @@ def test_masks_stand_beside_copied_columns_and_index(tokenizer, tmp_path):
     rows = pq.read_table(written.ids).to_pylist()
     assert [*rows[0]] == ["input_ids", "loss_mask", "source", "record", "text"]
     assert [(row["record"], row["text"]) for row in rows] == [(0, "low newest"), (2, "low")]
-    beside = tokenizer.encode_files(path, tmp_path / "b", format="datatrove", **options)
-    assert rows_in(beside) == rows_in(written)
-    assert [row["record"] for row in pq.read_table(beside.files[-1]).to_pylist()] == [0, 2]
+    other = tokenizer.encode_files(path, tmp_path / "b", format="datatrove", **options)
+    assert rows_in(other) == rows_in(written)
+    assert [row["record"] for row in pq.read_table(other.files[-1]).to_pylist()] == [0, 2]
 
 
 @pytest.mark.parametrize(

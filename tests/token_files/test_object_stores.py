@@ -134,7 +134,7 @@ def test_files_on_a_store_are_those_of_a_local_run(tokenizer, corpus, store, tmp
     name = "c.npy" if options["format"] == "npy" else "c"
     local = tokenizer.encode_files(corpus, tmp_path / "out" / name, **options)
     work_dir = {None: None, "local": tmp_path / "work", "store": f"{store.url}/work"}[work]
-    is_known = work is not None or "shard" in options  # else it cannot be told from another run
+    is_known = work is not None or "shard" in options  # else it looks like another run
     where = {"work_dir": work_dir, "storage_options": store.options}
     for is_again in (False, True):  # a run that is repeated writes the same
         written = tokenizer.encode_files(

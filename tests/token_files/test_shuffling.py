@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from hf_bpe import BPETokenizer
 from hf_bpe.editing import truncate
 from hf_bpe.reference._shuffle import document_key, shuffled_order
-from hf_bpe.token_files import _runs as runs
 from hf_bpe.token_files import _shuffling as shuffling
+from hf_bpe.token_files import _sorted_runs as runs
 from hf_bpe.token_files import _stream as stream
 from hf_bpe.token_files import merge_manifests, shuffle_documents
-from hf_bpe.token_files._keys import document_keys
 from hf_bpe.token_files._rows import Chunk
-from hf_bpe.token_files._runs import RunTarget
 from hf_bpe.token_files._shards import ShardWriter
 from hf_bpe.token_files._shares import Share
+from hf_bpe.token_files._shuffle_keys import document_keys
 from hf_bpe.token_files._shuffling import ShuffledDocuments
+from hf_bpe.token_files._sorted_runs import RunTarget
 from hf_bpe.token_files._written import TokenFiles
 from support.cases import case
 from support.commands import error, run
@@ -152,7 +152,7 @@ def orders_in(tokenizer, folder, number, size, shuffle):
 
 @pytest.mark.parametrize("step", [1, 1 << 32, 0x9E3779B97F4A7C15])
 def test_all_orders_are_equally_likely(step):
-    """Seeds are fixed, so the result never changes; those that differ in little must not give related orders."""
+    """Seeds are fixed, so the result never changes; similar seeds must not give related orders."""
     size, number = 16, by_profile(quick=4000, thorough=40_000)
     orders = np.array([np.argsort(document_keys(seed * step % 2**64, 0, size)) for seed in range(number)])
     for statistic in STATISTICS:

@@ -98,7 +98,7 @@ class FileMethods(ConversionMethods):
                 JSON, null stays null.
             document_index: write where each row is from: `source`, the index of its file among the sources of the
                 manifest, and `record`, the index of its line of JSON lines, row of Parquet, or document of a text file.
-                All count from 0. "parquet" and "arrow" have them as columns; other formats get a Parquet file beside
+                All count from 0. "parquet" and "arrow" have them as columns; other formats get a Parquet file next to
                 each shard, `corpus.document-index.parquet`, with a row for each of theirs, the number of its ids
                 (`tokens`) and the columns to copy. Of parts that begin inside a file, the lines before are counted.
             loss_mask: the column of JSON lines or Parquet with the ranges of characters that are not learned, such as

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from hf_bpe._utils.work_log import open_own
 from hf_bpe.encoding._encoder import Ids, Numbers
 from hf_bpe.token_files._formats import MANIFEST, Target, TokenFormat
-from hf_bpe.token_files._keys import KeyRange, Keys, document_keys
 from hf_bpe.token_files._mapped import advise_stretches
 from hf_bpe.token_files._rows import Chunk, Values
 from hf_bpe.token_files._shares import Share
+from hf_bpe.token_files._shuffle_keys import KeyRange, Keys, document_keys
 from hf_bpe.token_files._writer import RowLengths, TokenWriter
 
 RUN_BYTES = 1 << 28  # of the ids of a run
@@ -50,7 +50,7 @@ class RunTarget(Target):
         self.format = TokenFormat((".ids", ".index"), make, lambda _: known, holds_columns=True, is_numbered=True)
         self._set_suffixes({}, has_mask=False)
         self.folder, self._stem, self.manifest = folder, "run", folder / MANIFEST
-        # Documents of other shares pass by. `RunFiles.is_full` limits those that are kept.
+        # Documents of other shares pass by. `RunFiles.is_full` limits what is kept.
         self.shard_tokens = RUN_BYTES // known.itemsize * share.parts
 
     def make(self, paths: Sequence[Path], dtype: npt.DTypeLike, first_row: int = 0) -> TokenWriter:
