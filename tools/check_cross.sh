@@ -9,6 +9,7 @@
 # tools and the Python for Windows. The last lines say which steps passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. tools/steps.sh
 
 system=${1:-}
 case $system in
@@ -20,17 +21,8 @@ folder=${CROSS:-$HOME/.cache/hf_bpe-cross}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 work=$(mktemp -d)
-summary="passed:"
-trap 'rm -rf "$work"; echo "$summary"' EXIT
-
-step() { # name, command: say what runs and how long it took
-  local name=$1 begin=$SECONDS
-  shift
-  echo "--- $name: $*"
-  "$@"
-  echo "--- $name: $((SECONDS - begin)) s"
-  summary+=" $name"
-}
+passed="passed:"
+trap 'rm -rf "$work"; echo "$passed"' EXIT
 
 prepare() {
   "${PYTHON:-python3}" -m venv "$folder/tools" # kept, for zig compiles its libraries again for each place it is at
@@ -93,7 +85,7 @@ contract() {
 
 step prepared prepare
 for target in "${targets[@]}"; do
-  summary+=$'\n'"$target, $(python --version):"
+  passed+=$'\n'"$target, $(python --version):"
   case $target in
     *macos*)
       machine=${target%%-*}

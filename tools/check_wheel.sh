@@ -16,6 +16,7 @@
 # for the wheel, WHEEL one that is built already. The last line says which steps passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. tools/steps.sh
 
 target=$1
 python=$2
@@ -36,15 +37,6 @@ finish() {
   echo "$target, $version, passed:$passed"
 }
 trap finish EXIT
-
-step() { # name, command: say what runs and how long it took
-  local name=$1 begin=$SECONDS
-  shift
-  echo "--- $name: $*"
-  "$@"
-  echo "--- $name: $((SECONDS - begin)) s"
-  passed+=" $name"
-}
 
 build() {
   local soabi ziglang zig

@@ -29,7 +29,9 @@ from hf_bpe.encoding._encoder import (
     characters_of_bytes,
     make_splitter,
 )
-from hf_bpe.normalizers._apply import describe, get_normalizer, utf8
+from hf_bpe.encoding._mixed_texts import Encoded, encode_each
+from hf_bpe.encoding._normalized_tokens import normalized_tokens
+from hf_bpe.normalizers._apply import get_normalizer, utf8
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE, metaspace_of
 
 if TYPE_CHECKING:
@@ -37,9 +39,6 @@ if TYPE_CHECKING:
 
 Part = bytes | int
 """A segment of normalized text, or the id of an added token."""
-
-Encoded = tuple[Ids, Numbers]
-"""The ids of texts and their offsets, see `Encoder.encode_to_numpy`."""
 
 Place = tuple[int, int]
 """The number of a text and a position in it, see `Dropout.places`."""
@@ -169,7 +168,7 @@ class NormalizingEncoder(Encoder):
             return self._encode_rows(texts, options, threads)
         if len(changed) == 0:
             return self._whole.encode_to_numpy(texts, options, threads)
-        return _encode_each(len(texts), changed, options, encode_changed, encode_whole)
+        return encode_each(len(texts), changed, options, encode_changed, encode_whole)
 
     def encode_utf8(self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int) -> Encoded:
         changed = self._find_changes_in(data, begins, ends)
@@ -184,7 +183,7 @@ class NormalizingEncoder(Encoder):
             return super().encode_utf8(data, begins, ends, options, threads)
         if len(changed) == 0:
             return self._whole.encode_utf8(data, begins, ends, options, threads)
-        return _encode_each(len(begins), changed, options, encode_changed, encode_whole)
+        return encode_each(len(begins), changed, options, encode_changed, encode_whole)
 
     def _find_changes(self, texts: list[AnyText]) -> Numbers | None:
         """Return the numbers of the texts that normalization may change; None if only `_is_whole` tells."""
@@ -447,71 +446,12 @@ def normalized_size(encoder: Encoder, text: bytes, options: Options) -> int:
     return encoder.normalized_size(text, options) if isinstance(encoder, NormalizingEncoder) else len(text)
 
 
-def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: str) -> dict[str, AddedTokenTuple]:
-    """Return the tokens that are searched in normalized text, which `tokenizers` normalizes, too, by their content.
-
-    Of tokens that become equal it finds an arbitrary one. With NFC that is the one with the lowest id here.
-
-    Raises:
-        ValueError: with another normalizer, two tokens become equal, or one becomes empty.
-    """
-    found: dict[str, AddedTokenTuple] = {}
-    originals = {token.id: token.content for token in tokens}
-    for token in sorted(tokens, key=lambda token: token.id):
-        if not token.normalized:
-            continue
-        content = get_normalizer(normalizer).apply(token.content)
-        first = found.setdefault(content, token._replace(content=content)).id
-        if not content:
-            raise ValueError(
-                f"added token {token.content!r} becomes empty by {describe(normalizer)}, and tokenizers panics on "
-                "that; expected another one, or normalized=False"
-            )
-        if first != token.id and normalizer != "NFC":
-            raise ValueError(
-                f"added tokens {originals[first]!r} and {token.content!r} become equal by {describe(normalizer)}, and "
-                "tokenizers finds either of them by chance; expected different ones, or normalized=False"
-            )
-    return found
-
-
 def _character_sizes(text: str) -> Numbers:
     """Return the number of bytes of each character; a surrogate stands for one byte."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
     sizes[(codes >= 0xD800) & (codes < 0xE000)] = 1
     return sizes
-
-
-def _encode_each(
-    number: int,
-    changed: Numbers,
-    options: Options,
-    encode_changed: Callable[[Numbers, Options], Encoded],
-    encode_others: Callable[[Numbers, Options], Encoded],
-) -> Encoded:
-    """Return the ids of texts of which some are encoded in one way, and the others in another.
-
-    Args:
-        number: the number of texts.
-        changed: the numbers of those for `encode_changed`.
-        options: the options of all.
-        encode_changed, encode_others: called with the numbers of texts and their options.
-    """
-    is_changed = np.zeros(number, bool)
-    is_changed[changed] = True
-    sizes = np.empty(number, np.int64)
-    results = []
-    for which, encode in ((is_changed, encode_changed), (~is_changed, encode_others)):
-        places = np.flatnonzero(which)
-        in_text = [] if options.dropout is None else [*map(options.dropout.place, places.tolist())]
-        ids, offsets = encode(places, options.at(in_text))
-        sizes[which] = np.diff(offsets)
-        results.append(ids)
-    joined = np.empty(sizes.sum(), np.uint32)
-    are_changed = np.repeat(is_changed, sizes)
-    joined[are_changed], joined[~are_changed] = results
-    return joined, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
 
 
 def _split_rows(encoded: tuple[Ids, Numbers]) -> Iterator[Ids]:

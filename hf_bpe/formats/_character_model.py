@@ -13,7 +13,7 @@ from hf_bpe.core._characters import BYTE_TOKENS, Characters
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._character_encoder import check_character_tokens
 from hf_bpe.encoding._encoder import as_tuples
-from hf_bpe.encoding._normalizing_encoder import normalized_tokens
+from hf_bpe.encoding._normalized_tokens import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._decoding import canonical_decoding
 from hf_bpe.formats._definition import Definition

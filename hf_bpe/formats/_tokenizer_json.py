@@ -21,7 +21,7 @@ from tokenizers import AddedToken
 from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
-from hf_bpe.encoding._normalizing_encoder import normalized_tokens
+from hf_bpe.encoding._normalized_tokens import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._character_model import definition_of_characters, falls_back_to_bytes, is_of_characters
 from hf_bpe.formats._definition import FLAGS, Definition

@@ -79,17 +79,17 @@ def test_separator_inside_a_document_is_ordinary_text(files, tmp_path, format):
     assert manifest(tmp_path / "c-00000-of-00001.manifest.json")["documents"] == whole.num_documents
 
 
-def test_its_tokenizer_gives_the_same_ids(files, tmp_path):
+def its_tokenizer(files, output, **options):
+    """Return datatrove's own step, in the order of the documents."""
     from datatrove.pipeline.tokens import DocumentTokenizer as Peer
 
+    options |= {"eos_token": END, "shuffle_documents": False, "save_final_metadata": False}
+    return Peer(str(output), str(files / "tok" / "tokenizer.json"), **options)
+
+
+def test_its_tokenizer_gives_the_same_ids(files, tmp_path):
     reader = JsonlReader(str(files / "in"))
-    peer = Peer(
-        str(tmp_path / "peer"),
-        str(files / "tok" / "tokenizer.json"),
-        eos_token=END,
-        shuffle_documents=False,
-        save_final_metadata=False,
-    )
+    peer = its_tokenizer(files, tmp_path / "peer")
     run(peer, tmp_path / "a", TASKS, reader)
     run(DocumentTokenizer(files / "tok", tmp_path / "out" / "c"), tmp_path / "b", TASKS, reader)
     for number in range(TASKS):
@@ -166,20 +166,11 @@ def test_the_index_has_ids_and_metadata_of_documents(files, tmp_path):
 
 
 def test_loss_masks_are_those_of_its_tokenizer(files, tmp_path):
-    from datatrove.pipeline.tokens import DocumentTokenizer as Peer
-
     text = "low 你好 lowest"
     ranges = [None, [], [(0, 3)], ((2, 5), (7, 9)), [(0, 4), (9, len(text))], [(3, len(text))], [(8, 9)]]
     documents = [Document(text, str(n), metadata={"no_loss_ranges": each}) for n, each in enumerate(ranges)]
     documents.append(Document(text, "without"))
-    peer = Peer(
-        str(tmp_path / "peer"),
-        str(files / "tok" / "tokenizer.json"),
-        eos_token=END,
-        shuffle_documents=False,
-        save_loss_metadata=True,
-        save_final_metadata=False,
-    )
+    peer = its_tokenizer(files, tmp_path / "peer", save_loss_metadata=True)
     peer.run(documents, 0, 1)
     DocumentTokenizer(files / "tok", tmp_path / "c", save_loss_metadata=True).run(documents, 0, 1)
     for suffix in ("", ".index", ".loss"):

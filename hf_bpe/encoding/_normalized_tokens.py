@@ -1,0 +1,34 @@
+"""Added tokens that are searched in normalized text."""
+
+from __future__ import annotations
+
+from hf_bpe.encoding._encoder import AddedTokenTuple
+from hf_bpe.normalizers._apply import describe, get_normalizer
+
+
+def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: str) -> dict[str, AddedTokenTuple]:
+    """Return the tokens that are searched in normalized text, which `tokenizers` normalizes, too, by their content.
+
+    Of tokens that become equal it finds an arbitrary one. With NFC that is the one with the lowest id here.
+
+    Raises:
+        ValueError: with another normalizer, two tokens become equal, or one becomes empty.
+    """
+    found: dict[str, AddedTokenTuple] = {}
+    originals = {token.id: token.content for token in tokens}
+    for token in sorted(tokens, key=lambda token: token.id):
+        if not token.normalized:
+            continue
+        content = get_normalizer(normalizer).apply(token.content)
+        first = found.setdefault(content, token._replace(content=content)).id
+        if not content:
+            raise ValueError(
+                f"added token {token.content!r} becomes empty by {describe(normalizer)}, and tokenizers panics on "
+                "that; expected another one, or normalized=False"
+            )
+        if first != token.id and normalizer != "NFC":
+            raise ValueError(
+                f"added tokens {originals[first]!r} and {token.content!r} become equal by {describe(normalizer)}, and "
+                "tokenizers finds either of them by chance; expected different ones, or normalized=False"
+            )
+    return found
