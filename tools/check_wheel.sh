@@ -43,6 +43,7 @@ build() {
   soabi=$("$python" -c 'import sysconfig; print("-".join(sysconfig.get_config_var("SOABI").split("-")[:2]))')
   "$python" -m venv "$work/tools"
   PATH=$work/tools/bin:$PATH
+  pip install --quiet --upgrade pip # one that knows -C: Python 3.10 may bring an older one
   pip install --quiet 'scikit-build-core>=0.11,<2' 'nanobind>=2.4,<4' cmake ninja
   # Kept, one for all Pythons: in another place zig finds nothing in its cache, and compiles its libraries again, too.
   ziglang=$(python -c 'from build_backend.compilers import ZIGLANG; print(ZIGLANG)')
