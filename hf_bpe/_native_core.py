@@ -16,6 +16,8 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
+from hf_bpe._utils.callers import outer_stacklevel
+
 
 @functools.cache
 def native_core() -> ModuleType | None:
@@ -40,7 +42,7 @@ def native_core() -> ModuleType | None:
             "encodes, decodes, loads, saves and converts with the same results, many times slower; all else needs the "
             "core",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=outer_stacklevel(),
         )
         return None
 

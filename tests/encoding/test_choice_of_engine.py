@@ -43,6 +43,7 @@ def test_missing_core_warns_once_with_the_same_results():
     assert ran.stdout == "[(b'o', b'w')] False\n"
     assert ran.stderr.count("RuntimeWarning: the native core of hf_bpe is not built") == 1
     assert "Reinstall hf_bpe with a C++20 compiler or a network, or set HF_BPE_ENGINE=reference" in ran.stderr
+    assert ran.stderr.startswith("<string>:4: ")  # the program's line, not one of hf_bpe
 
 
 def test_a_missing_core_is_nothing_to_those_who_chose_the_reference():
