@@ -57,7 +57,9 @@ audit() { # platform
   fi
 }
 
-# Runs in a folder without hf_bpe, so that the one of this clone is not found.
+# Runs in a folder without hf_bpe, so that the one of this clone is not found. What Python prints is read here as UTF-8;
+# into anything but a console, Windows' Python prints in the code page.
+export HF_BPE_ENGINE=native HF_HUB_OFFLINE=1 PYTHONUTF8=1
 windows_python() {
   (cd "$work/run" && WINEDEBUG=-all "${WINE:-wine}" "$windows/python.exe" "$@" </dev/null)
 }
@@ -79,7 +81,6 @@ install_it() {
 
 contract() {
   if [ -n "${HF_BPE_TEST_DATA:-}" ]; then cp -r "$HF_BPE_TEST_DATA" "$work/run/data" && export HF_BPE_TEST_DATA=data; fi
-  export HF_BPE_ENGINE=native HF_HUB_OFFLINE=1 PYTHONUTF8=1
   windows_python -m pytest -q -c tests/contract/pytest.ini tests/contract
 }
 
