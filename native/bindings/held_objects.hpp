@@ -46,9 +46,13 @@ inline Held items_of(nb::handle sequence, const char* what) {
     const std::string type = nb::cast<std::string>(sequence.type().attr("__name__"));
     throw nb::type_error((std::string(what) + ": expected a list or tuple, got " + type).c_str());
   }
+  const auto held = [&] {
+    const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
+    return Held(PySequence_Fast_ITEMS(sequence.ptr()), size);
+  };
+  if (PyTuple_Check(sequence.ptr())) return held();  // unlocked, as threads would wait for one that they share
   const nb::ft_object_guard lock(sequence);
-  const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()));
-  return Held(PySequence_Fast_ITEMS(sequence.ptr()), size);
+  return held();
 }
 
 // A snapshot of the keys and values of a dict.
