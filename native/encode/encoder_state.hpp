@@ -118,6 +118,14 @@ struct Encoder::Places {
   const Byte *end_ = nullptr, *last_ = nullptr, *next_ = nullptr;
 };
 
+// A number of the calling thread, so that it gets the worker back whose memory is in the cache of its core.
+inline std::size_t number_of_thread() {
+  static std::atomic<std::size_t> threads{0};
+  thread_local std::size_t number = 0;  // none yet
+  if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  return number;
+}
+
 // The state shared by encoders that differ only in added tokens.
 struct Encoder::Core {
   template <class Id>
@@ -169,7 +177,7 @@ struct Encoder::Core {
         backtracking(vocabulary),
         long_pieces(vocabulary) {}
   ~Core() {
-    for (std::atomic<Worker*>& worker : idle) delete worker.load();
+    for (Slot& slot : idle) delete slot.worker.load();
   }
 
   std::unique_ptr<Worker> make_worker() const {
@@ -183,17 +191,21 @@ struct Encoder::Core {
   const std::size_t chunk_bytes;
   const LazyBacktracking backtracking;
   const LazyLongPieces long_pieces;
-  // Idle workers. There is no lock, so a process may fork at any time; no more are kept than fit here.
-  std::array<std::atomic<Worker*>, 64> idle{};
+  // Idle workers. There is no lock, so a process may fork at any time; no more are kept than fit here. Each has
+  // a cache line of its own: two cores that write to one wait for each other.
+  struct alignas(64) Slot {
+    std::atomic<Worker*> worker{nullptr};
+  };
+  std::array<Slot, 64> idle;
 };
 
 // A worker for the duration of a call.
 class Encoder::Lease {
  public:
-  explicit Lease(Core& core) : core_(core) {
-    for (std::atomic<Worker*>& idle : core_.idle) {
-      if (idle.load(std::memory_order_relaxed) == nullptr) continue;
-      worker_.reset(idle.exchange(nullptr, std::memory_order_acquire));
+  explicit Lease(Core& core) : core_(core), first_(number_of_thread()) {
+    for (std::size_t i = 0; i < core_.idle.size(); ++i) {
+      if (slot(i).load(std::memory_order_relaxed) == nullptr) continue;
+      worker_.reset(slot(i).exchange(nullptr, std::memory_order_acquire));
       if (worker_) return;
     }
     worker_ = core_.make_worker();
@@ -201,9 +213,10 @@ class Encoder::Lease {
   Lease(Lease&&) = default;
   ~Lease() {
     if (!worker_) return;
-    for (std::atomic<Worker*>& idle : core_.idle) {
+    for (std::size_t i = 0; i < core_.idle.size(); ++i) {
       Worker* expected = nullptr;
-      if (idle.compare_exchange_strong(expected, worker_.get(), std::memory_order_release, std::memory_order_relaxed)) {
+      if (slot(i).compare_exchange_strong(expected, worker_.get(), std::memory_order_release,
+                                          std::memory_order_relaxed)) {
         static_cast<void>(worker_.release());
         return;
       }
@@ -213,7 +226,11 @@ class Encoder::Lease {
   Worker* operator->() const { return worker_.get(); }
 
  private:
+  // The slots from that of the thread on.
+  std::atomic<Worker*>& slot(std::size_t i) const { return core_.idle[(first_ + i) % core_.idle.size()].worker; }
+
   Core& core_;
+  std::size_t first_;
   std::unique_ptr<Worker> worker_;
 };
 

@@ -28,6 +28,7 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.pretokenizers._native import native_pattern
 from support.cases import case
+from support.patience import PATIENCE
 from support.profiles import by_profile, thorough
 from support.strategies import (
     CHAINS,
@@ -334,6 +335,23 @@ def test_threads_that_call_at_once_get_what_they_would_alone(native):
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_more_threads_than_idle_workers_are_kept_for_encode_at_once(native):
+    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern="gpt2"))
+    texts = [f"{'a' * number} {number}" for number in range(150)]
+    all_there, found = threading.Barrier(len(texts)), {}
+
+    def encode(text):
+        all_there.wait(PATIENCE)
+        found[text] = [encoder.encode(text * times, Options()) for times in (1, 2000, 1)]
+
+    threads = [threading.Thread(target=encode, args=(text,)) for text in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {text: [[*text.encode()] * times for times in (1, 2000, 1)] for text in texts}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
