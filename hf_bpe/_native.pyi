@@ -194,6 +194,11 @@ class PrefixCache:
 class MayNotBeNfc(ValueError):
     pass
 
+class TextEncoder:
+    """What `Encoder.text_encoder` returns a method of."""
+
+    def encode(self, text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]: ...
+
 class Encoder:
     """The native `hf_bpe.encoding._encoder.Encoder`, where every method is described.
 
@@ -281,6 +286,9 @@ class Encoder:
     @property
     def lacks_bytes(self) -> bool: ...
     def encode(self, text: AnyText, options: Options) -> list[int]: ...
+    def text_encoder(
+        self, found: Options, as_text: Options, template_ids: TemplateIds, on_double_start: Callable[[], object] | None
+    ) -> Callable[[AnyText, bool, bool], list[int]]: ...
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]: ...
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]: ...
     def encode_utf8(

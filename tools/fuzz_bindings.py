@@ -178,6 +178,9 @@ def encode(world: World) -> None:
     else:
         text = rng.choice([*texts, ""])
         check(world.rows, [encoder.encode(text, options), encoder.encode(b"", Options())])
+        encode_one = encoder.text_encoder(options, options, ((97,), [98]), rng.choice([None, world.change]))
+        ids = encode_one(text, rng.choice([True, False, None]), True)
+        check(world.rows, [ids[1:-1], encode_one(text, False, 0)])
 
 
 def encode_at_random(world: World) -> None:
@@ -321,6 +324,7 @@ def use_oddly(world: World) -> None:
         *(native.count_pre_tokens, encoder.find_last_cut, encoder.with_added_tokens, encoder.encode, encoder.decode),
         *(encoder.encode_batch, encoder.rows_to_lists, encoder.decode_batch, encoder.encode_to_numpy, encoder.__init__),
         *(native.Encoder, native.Counter, native.RunMerger, native.RunReader, pickle.dumps),
+        *(encoder.text_encoder, native.TextEncoder.__new__(native.TextEncoder).encode),
         *(native.Encoder.__new__(native.Encoder).encode, native.RunReader.__new__(native.RunReader).next),
     ]
     likely = [b"low low", "gpt2", world.keep(["low", "Ġlow"]), world.keep([b"low", b"l", b"o"]), TOKENS, Options()]

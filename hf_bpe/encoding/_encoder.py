@@ -96,6 +96,9 @@ class Options(NamedTuple):
         return self.at([(number, start + position)])
 
 
+TextEncoder = Callable[[AnyText, bool, bool], list[int]]
+"""The ids of a text, given whether special tokens are split, and whether those of the template are added."""
+
 TemplateIds = Sequence[Sequence[int]]
 """The special-token ids before the first sequence of a row, and after each sequence."""
 
@@ -148,6 +151,28 @@ class Encoder(Protocol):
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
         """Return the ids of a text."""
+
+    def text_encoder(
+        self, found: Options, as_text: Options, template_ids: TemplateIds, on_double_start: Callable[[], object] | None
+    ) -> TextEncoder:
+        """Return what encodes one text at a time, with what does not depend on the text looked up once.
+
+        Args:
+            found, as_text: the options, unless special tokens are split and if they are.
+            template_ids: the ids of the special tokens before a text and after it.
+            on_double_start: called if a text begins with the first of those that are put before it; or None.
+        """
+        encode, before, after = self.encode, *map(list, template_ids)
+
+        def encode_text(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
+            ids = encode(text, as_text if split_special_tokens else found)
+            if not add_special_tokens:
+                return ids
+            if before and ids and ids[0] == before[0] and on_double_start is not None:
+                on_double_start()
+            return [*before, *ids, *after]
+
+        return encode_text
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
         """Return the ids of all texts, and the offsets at which each text's ids begin, with the end of the last."""

@@ -24,6 +24,7 @@ from hf_bpe.encoding._encoder import (
     Numbers,
     Options,
     TemplateIds,
+    TextEncoder,
     as_tuples,
     is_skipped,
 )
@@ -176,20 +177,13 @@ class Pipeline:
         """The options of encoding bytes, which get no prefix space."""
         return self.options(add_prefix_space=False)
 
-    def encode_text(self, text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
-        """Return the ids of one text, with what that takes looked up once."""
-        encode, options, before, after, has_special = self._of_one_text
-        ids = encode(text, options[1 if split_special_tokens else 0])
-        if not (has_special and add_special_tokens):
-            return ids
-        if before and ids and ids[0] == before[0]:
-            warn_of_double_start(self.to_tokens(before[:1])[0])
-        return [*before, *ids, *after]
-
     @cached_property
-    def _of_one_text(self) -> tuple[Callable[..., list[int]], tuple[Options, Options], list[int], list[int], bool]:
-        before, after = map(list, self.template_ids(1))
-        return self.encoder.encode, self._options, before, after, bool(before or after)
+    def encode_text(self) -> TextEncoder:
+        """What returns the ids of one text; see `Encoder.text_encoder`."""
+        template = self.template_ids(1)
+        # Without `self`, which would never be freed: no garbage collector sees what the core holds.
+        warn = partial(warn_of_double_start, self.to_tokens(template[0][:1])[0]) if template[0] else None
+        return self.encoder.text_encoder(*self._options, template, warn)
 
     def template_ids(self, sequences: int, add_special_tokens: bool = True) -> TemplateIds:
         """Return the ids of the special tokens before the first of one or two sequences, and after each."""

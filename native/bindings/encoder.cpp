@@ -1,6 +1,7 @@
 // Python bindings of encoding and decoding.
 #include <nanobind/stl/tuple.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -112,18 +113,52 @@ class PyEncoder {
   bool lacks_bytes() const { return encoder_.lacks_bytes(); }
 
   IdList encode(const AnyText& text, const GivenOptions& given) const {
-    const EncodingOptions options = options_of(given, 1);
+    static const Around kNothing;
     const HeldTexts held(text.value, how(given));
+    return list_of(held, options_of(given, 1), kNothing).first;
+  }
+
+  // The special tokens of a template.
+  struct Around {
+    Ids before, after;  // the ids of a text
+  };
+
+  // The ids of the only text, and whether it begins with the first of those that are put before it.
+  std::pair<nb::list, bool> list_of(const HeldTexts& held, const EncodingOptions& options, const Around& around) const {
+    const auto& [before, after] = around;
+    bool is_double = false;
+    const auto write = [&](const nb::list& list, const IdBuffer& ids) {
+      is_double = !before.empty() && ids.size() != 0 && *ids.begin() == before[0];
+      ListWriter writer(list, before.size() + ids.size() + after.size());
+      writer.add(*ints_, before.data(), before.size());
+      writer.add(*ints_, ids.begin(), ids.size());
+      writer.add(*ints_, after.data(), after.size());
+    };
     const Text& only = held.texts[0];
     const std::ptrdiff_t size = only.end - only.begin;
-    if (size > kShort || encoder_.uses_prefix_cache(options, static_cast<std::size_t>(size)))
-      return nb::borrow<nb::list>(lists(held, options)[0]);
+    if (size > kShort || encoder_.uses_prefix_cache(options, static_cast<std::size_t>(size))) {
+      const Encoder::Encoded encoded = run(held, options);
+      nb::list list;
+      write(list, encoded.ids);
+      return {std::move(list), is_double};
+    }
     encoder_.check_nfc(only);
     nb::list list;
-    const auto use = [&](const IdBuffer& ids) { ListWriter(list, ids.size()).add(*ints_, ids.begin(), ids.size()); };
-    encoder_.encode_short(only, options, use, kCheckSignals);
-    return list;
+    encoder_.encode_short(only, options, [&](const IdBuffer& ids) { write(list, ids); }, kCheckSignals);
+    return {std::move(list), is_double};
   }
+
+  // Texts that are looked up are converted to UTF-8 by the core, however long they are.
+  HeldTexts::Options how(const nb::tuple& options) const {
+    HeldTexts::Options how = this->how();
+    if (!encoder_.has_prefix_cache()) return how;
+    const bool is_random = options.size() > 3 && !options[3].is_none();
+    if (!is_random && encoder_.uses_prefix_cache(options_of(options, 0))) {
+      how.max_wide_bytes = static_cast<std::size_t>(-1);
+    }
+    return how;
+  }
+  HeldTexts::Options how() const { return {.repairs_surrogates = true, .max_wide_bytes = encoder_.max_wide_bytes()}; }
 
   IdLists encode_batch(const Texts& texts, const GivenOptions& options, unsigned threads) const {
     const HeldTexts held(texts, how(options));
@@ -387,18 +422,6 @@ class PyEncoder {
     return static_cast<PrefixSpace>(number);
   }
 
-  // Texts that are looked up are converted to UTF-8 by the core, however long they are.
-  HeldTexts::Options how(const nb::tuple& options) const {
-    HeldTexts::Options how = this->how();
-    if (!encoder_.has_prefix_cache()) return how;
-    const bool is_random = options.size() > 3 && !options[3].is_none();
-    if (!is_random && encoder_.uses_prefix_cache(options_of(options, 0))) {
-      how.max_wide_bytes = static_cast<std::size_t>(-1);
-    }
-    return how;
-  }
-  HeldTexts::Options how() const { return {.repairs_surrogates = true, .max_wide_bytes = encoder_.max_wide_bytes()}; }
-
   static std::vector<Vocabulary::Merge> merges_of(const Tokens& vocab, const nb::list& merges) {
     const Held held = items_of(merges, "merges");
     std::vector<std::pair<std::string_view, std::string_view>> pairs;
@@ -536,6 +559,47 @@ class PyEncoder {
   std::shared_ptr<const Ints> ints_;
 };
 
+// Encodes one text at a time. What does not depend on the text is converted before, and threads that share it count
+// few references to the same objects, for which they would wait for each other without a GIL.
+class PyTextEncoder {
+ public:
+  PyTextEncoder(const PyEncoder& encoder, const GivenOptions& found, const GivenOptions& as_text,
+                const GivenTemplate& template_ids, nb::object on_double_start)
+      : encoder_(encoder),
+        ways_{Way{options_of(found, 1), encoder.how(found)}, Way{options_of(as_text, 1), encoder.how(as_text)}},
+        on_double_start_(std::move(on_double_start)) {
+    std::vector<Ids> special = special_ids_of(template_ids.value);
+    if (special.size() != 2) throw nb::value_error("template_ids: expected those before a text and after it");
+    template_ = {std::move(special[0]), std::move(special[1])};
+  }
+
+  nb::list encode(nb::handle text, nb::handle split_special_tokens, nb::handle add_special_tokens) const {
+    const auto& [options, how] = ways_[is_true(split_special_tokens) ? 1 : 0];
+    const bool adds = is_true(add_special_tokens);
+    auto [ids, is_double] = encoder_.list_of(HeldTexts(nb::borrow(text), how), options, adds ? template_ : nothing_);
+    if (is_double && !on_double_start_.is_none()) on_double_start_();
+    return ids;
+  }
+
+ private:
+  struct Way {
+    EncodingOptions options;
+    HeldTexts::Options how;
+  };
+
+  static bool is_true(nb::handle object) {
+    const int truth = PyObject_IsTrue(object.ptr());
+    if (truth < 0) throw nb::python_error();
+    return truth == 1;
+  }
+
+  PyEncoder encoder_;
+  std::array<Way, 2> ways_;
+  nb::object on_double_start_;
+  PyEncoder::Around template_;
+  const PyEncoder::Around nothing_;
+};
+
 void translate(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
@@ -552,6 +616,11 @@ void translate(const std::exception_ptr& error, void*) {
 void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
   nb::exception<MayNotBeNfc>(module, "MayNotBeNfc", PyExc_ValueError);
+
+  nb::class_<PyTextEncoder>(module, "TextEncoder", "What `Encoder.text_encoder` returns a method of.")
+      .def("encode", &PyTextEncoder::encode, "text"_a.none(), "split_special_tokens"_a, "add_special_tokens"_a,
+           nb::sig("def encode(self, text: AnyText, split_special_tokens: bool, add_special_tokens: bool) "
+                   "-> list[int]"));
 
   nb::class_<PyEncoder>(module, "Encoder", nb::is_weak_referenceable(),
                         R"(The native `hf_bpe.encoding._encoder.Encoder`, where every method is described.
@@ -623,6 +692,16 @@ Args:
       // HeldTexts says what is wrong with None, as with any other object.
       .def("encode", &PyEncoder::encode, "text"_a.none(), "options"_a,
            nb::sig("def encode(self, text: AnyText, options: Options) -> list[int]"))
+      .def(
+          "text_encoder",
+          [](const PyEncoder& self, const GivenOptions& found, const GivenOptions& as_text,
+             const GivenTemplate& template_ids, nb::object on_double_start) {
+            PyTextEncoder made(self, found, as_text, template_ids, std::move(on_double_start));
+            return nb::object(nb::cast(std::move(made)).attr("encode"));
+          },
+          "found"_a, "as_text"_a, "template_ids"_a, "on_double_start"_a.none(),
+          nb::sig("def text_encoder(self, found: Options, as_text: Options, template_ids: TemplateIds, "
+                  "on_double_start: Callable[[], object] | None) -> Callable[[AnyText, bool, bool], list[int]]"))
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "options"_a, "threads"_a)
       .def("encode_to_numpy", &PyEncoder::encode_to_numpy, "texts"_a, "options"_a, "threads"_a)
       .def(

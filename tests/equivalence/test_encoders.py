@@ -104,6 +104,46 @@ def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
         assert array.dtype == other.dtype
 
 
+@given(st.data(), added_tokens(), options, st.lists(st.integers(0, 255), max_size=2), st.lists(st.just(9), max_size=1))
+def test_a_text_encoder_gives_the_ids_of_encode_within_the_template(native, data, tokens, options, before, after):
+    fast, slow = data.draw(encoders(native, tokens))
+    found, as_text = (options._replace(split_special_tokens=flag) for flag in (False, True))
+    doubled, doubled_slowly = [], []
+    encode = fast.text_encoder(found, as_text, (before, after), lambda: doubled.append(text))
+    encode_slowly = slow.text_encoder(found, as_text, (tuple(before), after), lambda: doubled_slowly.append(text))
+    texts = data.draw(st.lists(texts_with(tokens) | of_tokens(fast.model), max_size=5))
+    starts = []
+    for text in [*texts, "", "".join(map(chr, before)), "ab " * 1500]:
+        for splits in (False, True):
+            ids = slow.encode(text, as_text if splits else found)
+            assert encode(text, splits, False) == encode_slowly(text, splits, False) == ids
+            assert encode(text, splits, 1) == encode_slowly(text, splits, 1) == [*before, *ids, *after]
+            starts += [text] if before and ids[:1] == before[:1] else []
+    assert doubled == doubled_slowly == starts
+
+
+def test_errors_of_what_a_text_encoder_calls_are_raised():
+    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
+
+    def fail():
+        raise LookupError("twice")
+
+    class Undecided:
+        def __bool__(self):
+            raise LookupError("undecided")
+
+    encode = encoder.text_encoder(Options(), Options(True), ([97], ()), fail)
+    assert encode("ba", False, True) == [97, 98, 97]
+    for message, arguments in {"twice": ("ab", False, True), "undecided": ("b", False, Undecided())}.items():
+        with case(message), pytest.raises(LookupError, match=message):
+            encode(*arguments)
+    with pytest.raises(TypeError, match="expected str or bytes, got NoneType"):
+        encode(None, False, False)
+    for wrong in ((1, 2), ([], [], []), ([97], [-1])):
+        with case(wrong), pytest.raises((TypeError, ValueError), match="template_ids"):
+            encoder.text_encoder(Options(), Options(), wrong, None)
+
+
 @given(st.data(), st.integers(1, 3), st.sampled_from([0, -100]), st.booleans())
 def test_rows_have_sequences_and_template_ids(native, data, sequences, pad_id, is_left):
     model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])

@@ -1,6 +1,7 @@
 """One tokenizer in several threads, processes and copies; `datasets` and data loaders, which share it that way."""
 
 import copy
+import gc
 import itertools
 import json
 import multiprocessing
@@ -8,6 +9,7 @@ import os
 import pickle
 import sys
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -47,6 +49,15 @@ def expected():
 
 
 # Copies
+
+
+def test_what_was_called_is_freed_with_its_tokenizer():
+    tokenizer = BPETokenizer.train(["low"], vocab_size=257, bos_token="<s>", add_bos_token=True)
+    assert tokenizer.encode("low")[0] == tokenizer("low")["input_ids"][0] == tokenizer.bos_token_id
+    pipeline = weakref.ref(tokenizer.pipeline)
+    del tokenizer
+    gc.collect()
+    assert pipeline() is None
 
 
 def test_a_pickled_batch_encoding_has_the_same_arrays_and_the_same_places_in_the_text(tokenizer):

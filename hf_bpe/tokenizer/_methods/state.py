@@ -45,12 +45,13 @@ class TokenizerState(CheckedTokenizer):
     @property
     def pipeline(self) -> Pipeline:
         """What encodes and decodes for this tokenizer as it is now; it does not change with the tokenizer."""
+        return self._pipeline_cache.pipeline or self._make_pipeline()
+
+    def _make_pipeline(self) -> Pipeline:
         # Made of the attributes when it is asked for, because a pipeline that each change replaced would lose the
         # changes that two threads make at once. A change replaces the cache when it is done; one that comes while the
         # attributes are read makes the result one that the next call does not take.
         cache = self._pipeline_cache
-        if cache.pipeline is not None:
-            return cache.pipeline
         attributes = self.__dict__
         current = {
             "base": self._base,
