@@ -124,11 +124,15 @@ class Session:
     True
     """
 
-    __slots__ = ("__weakref__", "_added_tokens", "_encoder", "_options", "_settled_cuts", "_state", "_turn")
+    __slots__ = (
+        *("__weakref__", "_added_tokens", "_continued", "_encoder", "_options"),
+        *("_settled_cuts", "_state", "_turn"),
+    )
 
     def __init__(self, encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options) -> None:
         require_core("sessions")
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
+        self._continued = options._replace(continued=True)
         self._settled_cuts = SettledCuts(encoder, added_tokens, options)
         self._state = _State()
         self._turn = _NonBlockingLock()
@@ -263,6 +267,7 @@ class Session:
         """Return another session with the same text, in constant time; each can then be changed by itself."""
         other = object.__new__(Session)
         other._encoder, other._added_tokens, other._options = self._encoder, self._added_tokens, self._options
+        other._continued = self._continued
         other._settled_cuts, other._state = self._settled_cuts, self._state
         other._turn = _NonBlockingLock()
         return other
@@ -326,13 +331,12 @@ class Session:
 
     def _encode(self, parts: list[AnyText], are_continued: bool, threads: int) -> tuple[Ids, Numbers]:
         """Return the ids of parts that follow one another, and where those of each begin."""
-        continued = self._options._replace(continued=True)
         if are_continued:
-            return self._encoder.encode_to_numpy(parts, continued, threads)
+            return self._encoder.encode_to_numpy(parts, self._continued, threads)
         if self._encoder.model.characters is None or len(parts) == 1:
             return self._encoder.encode_to_numpy(parts, self._options, threads)
         first, offsets = self._encoder.encode_to_numpy(parts[:1], self._options, threads)
-        others, others_offsets = self._encoder.encode_to_numpy(parts[1:], continued, threads)
+        others, others_offsets = self._encoder.encode_to_numpy(parts[1:], self._continued, threads)
         return np.concatenate([first, others]), np.concatenate([offsets, others_offsets[1:] + len(first)])
 
     def _parts(self, text: str) -> tuple[list[str], list[int]]:
