@@ -61,7 +61,7 @@ records = st.lists(
 ).filter(lambda records: any(record["text"] for record in records))
 
 
-@settings(max_examples=by_profile(quick=25, thorough=120), deadline=None)
+@settings(max_examples=by_profile(quick=12, thorough=120), deadline=None)
 @given(
     files=st.lists(records, min_size=1, max_size=3),
     kind=st.sampled_from([".jsonl", ".parquet"]),

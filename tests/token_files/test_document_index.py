@@ -80,7 +80,7 @@ def expected_index(tokenizer, files, packed=None):
 texts = st.lists(st.sampled_from(["", "low", "low\nlow", " newest\n\n", "你"]), min_size=1, max_size=6)
 
 
-@settings(max_examples=by_profile(quick=30, thorough=300), deadline=None)
+@settings(max_examples=by_profile(quick=15, thorough=300), deadline=None)
 @given(
     files=st.lists(
         st.tuples(st.sampled_from([".jsonl", ".jsonl.gz", ".parquet", ".txt"]), texts), min_size=1, max_size=4

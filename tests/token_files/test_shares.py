@@ -179,7 +179,7 @@ def test_part_that_runs_twice_writes_the_same_bytes(tokenizer, corpus, tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-@pytest.mark.parametrize(("shard_tokens", "steps"), [(None, 10), (200, 40)], ids=["one", "shards"])
+@pytest.mark.parametrize(("shard_tokens", "steps"), [(None, 20), (200, 40)], ids=["one", "shards"])
 def test_killed_parts_resume_to_the_same_files(tokenizer, corpus, tmp_path, monkeypatch, shard_tokens, steps):
     """Kill each part again and again, each time some steps after it has resumed, until it survives."""
     options = {"format": "megatron", "shard_tokens": shard_tokens, "num_workers": 1}

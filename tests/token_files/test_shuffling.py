@@ -50,7 +50,7 @@ def corpus(tmp_path):
     for name in "abcd":
         lines = [
             json.dumps({"text": f"{name} widest {number} 你好\n" * (number % 7), "url": f"{name}{number}"})
-            for number in range(40)
+            for number in range(by_profile(quick=15, thorough=40))
         ]
         (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (folder / "e.txt").write_text(END.join(f"lower {number}" for number in range(9)))
@@ -184,14 +184,14 @@ def test_files_have_orders_that_are_equally_likely(tokenizer, tmp_path, monkeypa
     encoded = tokenizer.encode_files(tmp_path / "in.jsonl", tmp_path / "a.npy")
     numbers = {tuple(document): number for number, document in enumerate(documents_of(encoded))}
     orders = []
-    for seed in range(by_profile(quick=80, thorough=2000)):
+    for seed in range(by_profile(quick=40, thorough=2000)):
         written = shuffle_documents(encoded.manifest, tmp_path / "b.npy", seed)
         orders.append([numbers[tuple(document)] for document in documents_of(written)])
     for statistic in STATISTICS:
         assert abs(statistic(np.array(orders))) < 4
 
 
-@settings(max_examples=by_profile(quick=100, thorough=3000))
+@settings(max_examples=by_profile(quick=50, thorough=3000))
 @given(
     count=st.integers(0, 30),
     numbers=st.integers(0, 2**32 - 1),
@@ -350,7 +350,7 @@ def test_copied_columns_go_with_their_documents(tokenizer, corpus, tmp_path, sma
 def test_any_number_of_parts_and_workers_gives_the_same_files(tokenizer, corpus, tmp_path, small, monkeypatch, format):
     monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    counts = (1, 3, 7) if format in ("npy", "parquet") else (3,)
+    counts = (1, 3, 7) if format in by_profile(quick=("npy",), thorough=("npy", "parquet")) else (3,)
     suffix = ".npy" if format == "npy" else ""
     options = {"shard_tokens": 400}
     whole = tokenizer.encode_files(corpus, tmp_path / "w" / f"c{suffix}", format=format, shuffle=5, **options)
@@ -535,7 +535,7 @@ def test_runs_that_are_killed_at_any_step_resume(killed, tmp_path, name):
     """Kill at every nth call that moves or deletes a file, and resume until the run ends."""
     whole = killed(name, "whole")
     expected, manifest = contents(whole), whole.manifest.read_bytes()
-    for every in by_profile(quick=(5, 37), thorough=range(1, 60, 2)):
+    for every in by_profile(quick=(5, 23), thorough=range(1, 60, 2)):
         kills, code = 0, -signal.SIGKILL
         while code == -signal.SIGKILL:
 
