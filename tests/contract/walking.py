@@ -98,10 +98,11 @@ def compared_values(artifact, road, tokenizer, form, *, decides_ids=False):
     texts = texts_of(authority, form)
     names = [*texts]
     is_ours = isinstance(tokenizer, BPETokenizer) or name == TIKTOKEN
+    ids = {text: ids_of(authority, text) for text in {"", *texts.values()}}
     for each in comparisons_for(tokenizer, name, decides_ids):
         for index, text in enumerate(names if each.is_of_texts else [""]):
             other = texts[names[(index + 1) % len(names)]] if each.is_of_texts else ""
-            case = Case(texts.get(text, ""), other, ids_of(authority, texts.get(text, "")))
+            case = Case(texts.get(text, ""), other, ids[texts.get(text, "")])
             for entry, expected, got in compare(each, tokenizer, authority, case, is_ours, seen):
                 is_same = is_equal(each.name, expected, got)
                 yield None if is_same else Mismatch(artifact, road, name, each.name, entry, text, case, expected, got)
