@@ -136,29 +136,30 @@ def hub(monkeypatch):
     return hub
 
 
-def run_in_shell(line, folder):
+def run_in_shell(line, folder, stdin=""):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # where hf-bpe is installed
     environment = {**os.environ, "PATH": path}
-    ran = subprocess.run(line, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        line, shell=True, cwd=folder, env=environment, input=stdin, capture_output=True, encoding="utf-8", check=True
+    )
     return ran.stdout
 
 
-def needs_a_shell(line):
-    """Tell whether a command must run in a shell: others can run in this process, where nothing is imported again."""
-    unquoted = re.sub(r"'[^']*'", "", line)
-    return not line.startswith("hf-bpe ") or re.search(r"[|<>&;$*?]", unquoted)
+def run_line(line, folder):
+    """Run a command in a shell, but `hf-bpe` at its beginning in this process, where nothing is imported again."""
+    command, rest = re.fullmatch(r"((?:'[^']*'|[^'|>])*?) *([|>].*)?", line).groups()
+    if not command.startswith("hf-bpe ") or re.search(r"[<&;$*?]", re.sub(r"'[^']*'", "", line)):
+        return run_in_shell(line, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        printed = run(*shlex.split(command)[1:]).stdout
+    return run_in_shell(f"cat {rest}", folder, printed) if rest else printed
 
 
 def run_console(text, folder):
     """Run the commands of a shell session, each of which must print the lines below it."""
     for line, expected in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", text, re.MULTILINE):
-        if needs_a_shell(line):
-            printed = run_in_shell(line, folder)
-        else:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.chdir(folder)
-                printed = run(*shlex.split(line)[1:]).stdout
-        assert printed.strip() == expected.strip(), line
+        assert run_line(line, folder).strip() == expected.strip(), line
 
 
 def run_array_job(script, folder):
