@@ -106,7 +106,7 @@ def outcomes(root, load):
 
 @pytest.mark.parametrize(
     "saves",
-    [["plain"], ["characters"], pytest.param([*LOADERS][2:], marks=thorough)],
+    [["plain", "characters"], pytest.param([*LOADERS][2:], marks=thorough)],
     ids=" ".join,
 )
 def test_a_save_killed_at_any_rename_leaves_an_old_or_a_new_tokenizer_or_an_error(tmp_path, saves):
