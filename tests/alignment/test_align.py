@@ -64,7 +64,7 @@ def split_text(draw, tokenizer, text, specials):
 
 
 @given(strategies.texts, st.data())
-@settings(max_examples=by_profile(quick=60, thorough=2000))
+@settings(max_examples=by_profile(quick=30, thorough=2000))
 def test_groups_are_those_of_the_definition(text, data):
     a = data.draw(split_text(ONE, text, [256, 257]))
     b = data.draw(split_text(OTHER, text, [256]))

@@ -110,7 +110,7 @@ def check_masks(tokenizer, letters, length):
         beginnings.update(tuple(ids[:size]) for size in range(len(ids) + 1))
     random = Random(1)
     counts = {True: 0, False: 0}
-    for ids in random.sample(sorted(beginnings), k=min(len(beginnings), by_profile(quick=6, thorough=100))):
+    for ids in random.sample(sorted(beginnings), k=min(len(beginnings), by_profile(quick=3, thorough=100))):
         data = b"".join(map(vocab.__getitem__, ids))
         mask = canonical.allowed_next(ids)
         for token_id in tokens:

@@ -38,7 +38,7 @@ def check(encoder, buffer, options):
         assert (mine.tolist(), mine.dtype) == (its.tolist(), its.dtype)
 
 
-@settings(max_examples=by_profile(quick=200, thorough=5000))
+@settings(max_examples=by_profile(quick=60, thorough=5000))
 @given(tokenizers(), buffers(as_bytes), st.booleans(), st.booleans())
 @example(tokenizer_of("gpt2", "NFC"), (b"e\xcc\x81 low", np.array([0, 3, 1]), np.array([3, 7, 3])), False, True)
 def test_texts_in_a_buffer_have_the_ids_of_the_texts(tokenizer, buffer, as_text, is_random):
@@ -48,7 +48,7 @@ def test_texts_in_a_buffer_have_the_ids_of_the_texts(tokenizer, buffer, as_text,
     check(tokenizer.pipeline.encoder, buffer, options)
 
 
-@settings(max_examples=by_profile(quick=200, thorough=5000))
+@settings(max_examples=by_profile(quick=60, thorough=5000))
 @given(st.data(), st.booleans())
 def test_models_with_characters_read_spaces_in_a_buffer(data, as_text):
     texts = st.one_of(character_files.texts.map(str.encode), any_bytes, st.sampled_from([b"\xe2\x96\x81", b"\xe2\x96"]))
