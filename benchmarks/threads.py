@@ -4,9 +4,10 @@ With `--tokenizer-json FILE` instead of `--gpt2` texts are encoded with that.
 
 Each FILE's documents are dealt out to slices, which a process encodes one after the other, each fresh; the tables of
 words grow meanwhile. Then counting and learning, of all FILEs. Then calls from two threads of Python, which share the
-texts, next to the same calls from one; with a GIL, short calls take turns. Hashing, which shares nothing and hardly
-uses memory, says what the machine gives two threads. Processes with one thread and two alternate; medians, and every
-run.
+tokenizer and the texts, next to the same calls from one, if both give the same ids; with a GIL, short calls take turns.
+What Python itself gives two threads is shown by calls that do not need hf_bpe: of a method of an object that they
+share, of one that makes ints, and of one that makes strings. Hashing, which shares nothing and hardly uses memory, says
+what the machine gives. Processes with one thread and two alternate; medians, and every run.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -35,7 +37,7 @@ VOCAB_SIZE = 32_000
 CALL_BYTES = 2_000  # of each text of a call
 WORDS = 20  # of the text of a short call
 SHORT_CALLS = 5_000
-LIST_TEXTS = 1_000
+LIST_TEXTS, LIST_LENGTH = 4_000, 250  # in all, and of each list
 CHATS, APPENDED = 8, 200  # conversations, and characters that are appended at a time
 
 
@@ -67,54 +69,116 @@ def _training(options: dict[str, Any], threads: int) -> dict[str, float]:
 
 def _calls(options: dict[str, Any], threads: int) -> dict[str, float]:
     """Return the seconds of calls that `threads` threads of Python share, after an untimed round on other texts."""
-    (before, texts) = ([*one.values()] for one in read_slices((options["file"],), 2, CALL_BYTES))
-    tokenizer = _load(options)
+    before, texts = _texts(options)
+    seconds = {}
+    for name, (call, arguments) in _cases(_load(options), texts).items():
+        warm_up = [before[: len(before) // 2]] if isinstance(arguments[0], list) else arguments[:100]
+        _run_all(call, [warm_up] * threads)
+        seconds[name], _ = _timed(functools.partial(_run_all, call, _dealt_out(arguments, threads)), options)
+    return seconds
+
+
+def _ids_of_calls(options: dict[str, Any], threads: int) -> dict[str, float]:
+    """Compare what the calls return in each thread with what they return alone."""
+    outcome = hashlib.blake2b()
+    for name, (call, arguments) in _cases(_load(options), _texts(options)[1]).items():
+        alone = [_plain(call(argument)) for argument in arguments]
+        if _results(lambda argument, call=call: _plain(call(argument)), arguments, threads) != alone:
+            raise SystemExit(f"{name}: {threads} threads give other ids than one")
+        outcome.update(repr(alone).encode())
+    options["outcome"] = outcome.hexdigest()[:16]
+    return {}
+
+
+def _texts(options: dict[str, Any]) -> list[list[str]]:
+    return [[*one.values()] for one in read_slices((options["file"],), 2, CALL_BYTES)]
+
+
+def _cases(tokenizer: Any, texts: list[str]) -> dict[str, tuple[Callable[[Any], Any], list[Any]]]:
+    """Return a call for each name, and the arguments that it is called with one by one."""
     short = " ".join(texts[0].split()[:WORDS])
-    lists = [texts[at : at + LIST_TEXTS // 4] for at in range(0, LIST_TEXTS, LIST_TEXTS // 4)]
+    lists = [texts[at : at + LIST_LENGTH] for at in range(0, LIST_TEXTS, LIST_LENGTH)]
     bulk = [texts[at::8] for at in range(8)]
     chats = ["\n\n".join(texts[at::CHATS]) for at in range(CHATS)]
+    tokenizer.pad_token = SEPARATOR
 
-    def append_all(chat: str) -> None:
+    def append_all(chat: str) -> Any:
         session = tokenizer.session()
         for at in range(0, len(chat), APPENDED):
             session.append(chat[at : at + APPENDED])
+        return session.to_numpy()
 
-    cases: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
-        "tok(20 words)": (tokenizer, [short] * SHORT_CALLS),
-        "tok.encode(20 words)": (tokenizer.encode, [short] * SHORT_CALLS),
+    return {
+        "tok(20 words)": (tokenizer, _copies(short, SHORT_CALLS)),
+        "tok.encode(20 words)": (tokenizer.encode, _copies(short, SHORT_CALLS)),
         "tok(texts)": (functools.partial(tokenizer, verbose=False), lists),
         "tok(texts, padding, numpy)": (functools.partial(tokenizer, padding=True, return_tensors="np"), lists),
         "encode_to_numpy(texts)": (functools.partial(tokenizer.encode_to_numpy, num_workers=1), bulk),
         "tok.encode(text of 2 kB)": (tokenizer.encode, texts),
         "session.append": (append_all, chats),
     }
-    tokenizer.pad_token = SEPARATOR
+
+
+def _plain(result: Any) -> Any:
+    """Return the ids of a result of any kind, and the masks, in lists."""
+    if hasattr(result, "keys"):
+        return {name: _plain(result[name]) for name in result}
+    if hasattr(result, "tolist"):
+        return result.tolist()
+    return [_plain(each) for each in result] if result and hasattr(result[0], "tolist") else result
+
+
+def _copies(text: str, count: int) -> list[str]:
+    """Return as many objects with a text: threads that count references to the same one wait for each other."""
+    return [f"{text} "[:-1] for _ in range(count)]
+
+
+def _dealt_out(arguments: list[Any], threads: int) -> list[list[Any]]:
+    return [arguments[first::threads] for first in range(threads)]
+
+
+def _results(call: Callable[[Any], Any], arguments: list[Any], threads: int) -> list[Any]:
+    """Return the results of a call with each of the arguments, from several threads."""
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(lambda part: [*map(call, part)], _dealt_out(arguments, threads)))
+    return [parts[at % threads][at // threads] for at in range(len(arguments))]
+
+
+def _run_all(call: Callable[[Any], Any], parts: list[list[Any]]) -> None:
+    """Call with each argument of a part, each part in a thread that does nothing else."""
+    with ThreadPoolExecutor(len(parts)) as pool:
+        list(pool.map(lambda part: deque(map(call, part), maxlen=0), parts))
+
+
+class _Shared:
+    def method(self, argument: int) -> int:
+        return argument
+
+
+def _python(options: dict[str, Any], threads: int) -> dict[str, float]:
+    """Return the seconds of calls that say what Python gives threads."""
+    text = Path(options["file"]).read_bytes()[:CALL_BYTES].decode("utf-8", "replace")
+    cases: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
+        "Python: shared.method(1)": (_Shared().method, [1] * 1_000_000),
+        "Python: list(range(1000, 1500))": (lambda _: list(range(1000, 1500)), [None] * 20_000),
+        "Python: text of 2 kB.split()": (str.split, _copies(text, 10_000)),
+    }
     seconds = {}
     for name, (call, arguments) in cases.items():
-        warm_up = [before[: len(before) // 2]] if isinstance(arguments[0], list) else arguments[:100]
-        _share(call, [*warm_up] * threads, threads)
-        seconds[name], _ = _timed(functools.partial(_share, call, arguments, threads), options)
+        parts = _dealt_out(arguments, threads)
+        _run_all(call, [part[:100] for part in parts])
+        seconds[name], _ = _timed(functools.partial(_run_all, call, parts), options)
     return seconds
 
 
-def _share(call: Callable[[Any], Any], arguments: list[Any], threads: int) -> None:
-    """Call with each of the arguments, from several threads."""
-
-    def call_each(part: list[Any]) -> None:
-        for argument in part:
-            call(argument)
-
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(call_each, [arguments[at::threads] for at in range(threads)]))
-
-
 def _machine(options: dict[str, Any], threads: int) -> dict[str, float]:
-    pieces = [bytes(1 << 16)] * 4096
-    seconds, _ = _timed(functools.partial(_share, hashlib.sha256, pieces, threads), options)
+    parts = _dealt_out([bytes(1 << 16)] * 4096, threads)
+    seconds, _ = _timed(functools.partial(_run_all, hashlib.sha256, parts), options)
     return {"hashing": seconds}
 
 
-PARTS = {"slices": _slices, "training": _training, "calls": _calls, "machine": _machine}
+PARTS = {"slices": _slices, "training": _training, "calls": _calls, "python": _python, "machine": _machine}
+CHECKS = {"ids": _ids_of_calls}
 
 
 def _load(options: dict[str, Any]) -> Any:
@@ -155,7 +219,7 @@ def _work(path: str) -> None:
     job = json.load(sys.stdin)
     measure.pin(job["threads"])
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    seconds = PARTS[job["part"]](job["options"], job["threads"])
+    seconds = (PARTS | CHECKS)[job["part"]](job["options"], job["threads"])
     result = {"seconds": seconds, "cpu_seconds": time.process_time(), "outcome": job["options"].get("outcome")}
     Path(path).write_text(json.dumps(result), "utf-8")
 
@@ -185,12 +249,15 @@ def main() -> None:
         "realtime": options.realtime,
     }
     jobs = [("slices", {**common, "file": file}) for file in files]
-    jobs += [("training", common), ("calls", {**common, "file": files[0]}), ("machine", common)]
+    jobs += [("training", common), ("calls", {**common, "file": files[0]})]
+    jobs += [("python", {**common, "file": files[0]}), ("machine", common)]
     summary: dict[str, dict[str, float]] = {}
     runs = []
     for part, job in jobs:
         if part not in options.parts:
             continue
+        if part == "calls" and len({_run("ids", job, threads)["outcome"] for threads in (1, 2)}) != 1:
+            raise SystemExit("calls: one thread and two give different ids")
         outcomes = set()
         for number in range(options.repeats):
             for threads in (1, 2) if number % 2 == 0 else (2, 1):
@@ -199,6 +266,8 @@ def main() -> None:
                 runs.append({"part": part, "threads": threads, "round": number + 1, **result})
         if len(outcomes) != 1:
             raise SystemExit(f"{part}: one thread and two give different results")
+        if part == "calls" or outcomes != {None}:
+            print(f"{part}: one thread and two give the same results")
         for name in runs[-1]["seconds"]:
             one, two = (
                 [r["seconds"][name] for r in runs if name in r["seconds"] and r["threads"] == n] for n in (1, 2)
