@@ -6,13 +6,15 @@ Each FILE's documents are dealt out to slices, which a process encodes one after
 words grow meanwhile. Then counting and learning, of all FILEs. Then calls from two threads of Python, which share the
 tokenizer and the texts, next to the same calls from one, if both give the same ids; with a GIL, short calls take turns.
 What Python itself gives two threads is shown by calls that do not need hf_bpe: of a method of an object that they
-share, of one that makes ints, and of one that makes strings. Hashing, which shares nothing and hardly uses memory, says
-what the machine gives. Processes with one thread and two alternate; medians, and every run.
+share, or that each has to itself, of one that makes ints, and of one that makes strings. Hashing, which shares nothing
+and hardly uses memory, says what the machine gives. Processes with one thread and two alternate; medians, and every
+run.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import functools
 import hashlib
 import json
@@ -36,7 +38,7 @@ from benchmarks.vocabulary import MERGES, VOCAB
 VOCAB_SIZE = 32_000
 CALL_BYTES = 2_000  # of each text of a call
 WORDS = 20  # of the text of a short call
-SHORT_CALLS = 5_000
+SHORT_CALLS = 50_000
 LIST_TEXTS, LIST_LENGTH = 4_000, 250  # in all, and of each list
 CHATS, APPENDED = 8, 200  # conversations, and characters that are appended at a time
 
@@ -71,19 +73,22 @@ def _calls(options: dict[str, Any], threads: int) -> dict[str, float]:
     """Return the seconds of calls that `threads` threads of Python share, after an untimed round on other texts."""
     before, texts = _texts(options)
     seconds = {}
-    for name, (call, arguments) in _cases(_load(options), texts).items():
+    for name, (make, arguments) in _cases(_load(options), texts).items():
+        calls = [make() for _ in range(threads)]
         warm_up = [before[: len(before) // 2]] if isinstance(arguments[0], list) else arguments[:100]
-        _run_all(call, [warm_up] * threads)
-        seconds[name], _ = _timed(functools.partial(_run_all, call, _dealt_out(arguments, threads)), options)
+        warm_up = before if arguments is texts else warm_up
+        _run_all(calls, [warm_up] * threads)
+        seconds[name], _ = _timed(functools.partial(_run_all, calls, _dealt_out(arguments, threads)), options)
     return seconds
 
 
 def _ids_of_calls(options: dict[str, Any], threads: int) -> dict[str, float]:
     """Compare what the calls return in each thread with what they return alone."""
     outcome = hashlib.blake2b()
-    for name, (call, arguments) in _cases(_load(options), _texts(options)[1]).items():
-        alone = [_plain(call(argument)) for argument in arguments]
-        if _results(lambda argument, call=call: _plain(call(argument)), arguments, threads) != alone:
+    for name, (make, arguments) in _cases(_load(options), _texts(options)[1]).items():
+        calls = [make() for _ in range(threads)]
+        alone = [_plain(calls[0](argument)) for argument in arguments]
+        if _results(calls, arguments) != alone:
             raise SystemExit(f"{name}: {threads} threads give other ids than one")
         outcome.update(repr(alone).encode())
     options["outcome"] = outcome.hexdigest()[:16]
@@ -94,8 +99,12 @@ def _texts(options: dict[str, Any]) -> list[list[str]]:
     return [[*one.values()] for one in read_slices((options["file"],), 2, CALL_BYTES)]
 
 
-def _cases(tokenizer: Any, texts: list[str]) -> dict[str, tuple[Callable[[Any], Any], list[Any]]]:
-    """Return a call for each name, and the arguments that it is called with one by one."""
+Call = Callable[[Any], Any]
+Cases = dict[str, tuple[Callable[[], Call], list[Any]]]
+
+
+def _cases(tokenizer: Any, texts: list[str]) -> Cases:
+    """Return, for each name, what makes the call of a thread, and the arguments that it is called with one by one."""
     short = " ".join(texts[0].split()[:WORDS])
     lists = [texts[at : at + LIST_LENGTH] for at in range(0, LIST_TEXTS, LIST_LENGTH)]
     bulk = [texts[at::8] for at in range(8)]
@@ -109,14 +118,21 @@ def _cases(tokenizer: Any, texts: list[str]) -> dict[str, tuple[Callable[[Any], 
         return session.to_numpy()
 
     return {
-        "tok(20 words)": (tokenizer, _copies(short, SHORT_CALLS)),
-        "tok.encode(20 words)": (tokenizer.encode, _copies(short, SHORT_CALLS)),
-        "tok(texts)": (functools.partial(tokenizer, verbose=False), lists),
-        "tok(texts, padding, numpy)": (functools.partial(tokenizer, padding=True, return_tensors="np"), lists),
-        "encode_to_numpy(texts)": (functools.partial(tokenizer.encode_to_numpy, num_workers=1), bulk),
-        "tok.encode(text of 2 kB)": (tokenizer.encode, texts),
-        "session.append": (append_all, chats),
+        "tok(20 words)": (_shared(tokenizer), _copies(short, SHORT_CALLS)),
+        "tok(20 words), a copy each": (lambda: copy.copy(tokenizer), _copies(short, SHORT_CALLS)),
+        "tok.encode(20 words)": (_shared(tokenizer.encode), _copies(short, SHORT_CALLS)),
+        "tok.encode(20 words), a copy each": (lambda: copy.copy(tokenizer).encode, _copies(short, SHORT_CALLS)),
+        "tok(texts)": (_shared(functools.partial(tokenizer, verbose=False)), lists),
+        "tok(texts, padding, numpy)": (_shared(functools.partial(tokenizer, padding=True, return_tensors="np")), lists),
+        "encode_to_numpy(texts)": (_shared(functools.partial(tokenizer.encode_to_numpy, num_workers=1)), bulk),
+        "tok.encode(text of 2 kB)": (_shared(tokenizer.encode), texts),
+        "session.append": (_shared(append_all), chats),
     }
+
+
+def _shared(call: Call) -> Callable[[], Call]:
+    """Return what gives each thread the same call."""
+    return lambda: call
 
 
 def _plain(result: Any) -> Any:
@@ -137,20 +153,23 @@ def _dealt_out(arguments: list[Any], threads: int) -> list[list[Any]]:
     return [arguments[first::threads] for first in range(threads)]
 
 
-def _results(call: Callable[[Any], Any], arguments: list[Any], threads: int) -> list[Any]:
-    """Return the results of a call with each of the arguments, from several threads."""
-    with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(lambda part: [*map(call, part)], _dealt_out(arguments, threads)))
-    return [parts[at % threads][at // threads] for at in range(len(arguments))]
+def _results(calls: list[Call], arguments: list[Any]) -> list[Any]:
+    """Return the plain results of each of the arguments, from as many threads as there are calls."""
+    count = len(calls)
+    with ThreadPoolExecutor(count) as pool:
+        parts = list(
+            pool.map(lambda call, part: [_plain(call(each)) for each in part], calls, _dealt_out(arguments, count))
+        )
+    return [parts[at % count][at // count] for at in range(len(arguments))]
 
 
-def _run_all(call: Callable[[Any], Any], parts: list[list[Any]]) -> None:
-    """Call with each argument of a part, each part in a thread that does nothing else."""
+def _run_all(calls: list[Call], parts: list[list[Any]]) -> None:
+    """Make each call with each argument of its part, in a thread that does nothing else."""
     with ThreadPoolExecutor(len(parts)) as pool:
-        list(pool.map(lambda part: deque(map(call, part), maxlen=0), parts))
+        list(pool.map(lambda call, part: deque(map(call, part), maxlen=0), calls, parts))
 
 
-class _Shared:
+class _Object:
     def method(self, argument: int) -> int:
         return argument
 
@@ -158,22 +177,23 @@ class _Shared:
 def _python(options: dict[str, Any], threads: int) -> dict[str, float]:
     """Return the seconds of calls that say what Python gives threads."""
     text = Path(options["file"]).read_bytes()[:CALL_BYTES].decode("utf-8", "replace")
-    cases: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
-        "Python: shared.method(1)": (_Shared().method, [1] * 1_000_000),
-        "Python: list(range(1000, 1500))": (lambda _: list(range(1000, 1500)), [None] * 20_000),
-        "Python: text of 2 kB.split()": (str.split, _copies(text, 10_000)),
+    cases: Cases = {
+        "Python: shared.method(1)": (_shared(_Object().method), [1] * 1_000_000),
+        "Python: own.method(1)": (lambda: _Object().method, [1] * 1_000_000),
+        "Python: list(range(1000, 1500))": (_shared(lambda _: list(range(1000, 1500))), [None] * 20_000),
+        "Python: text of 2 kB.split()": (_shared(str.split), _copies(text, 10_000)),
     }
     seconds = {}
-    for name, (call, arguments) in cases.items():
-        parts = _dealt_out(arguments, threads)
-        _run_all(call, [part[:100] for part in parts])
-        seconds[name], _ = _timed(functools.partial(_run_all, call, parts), options)
+    for name, (make, arguments) in cases.items():
+        calls, parts = [make() for _ in range(threads)], _dealt_out(arguments, threads)
+        _run_all(calls, [part[:100] for part in parts])
+        seconds[name], _ = _timed(functools.partial(_run_all, calls, parts), options)
     return seconds
 
 
 def _machine(options: dict[str, Any], threads: int) -> dict[str, float]:
     parts = _dealt_out([bytes(1 << 16)] * 4096, threads)
-    seconds, _ = _timed(functools.partial(_run_all, hashlib.sha256, parts), options)
+    seconds, _ = _timed(functools.partial(_run_all, [hashlib.sha256] * threads, parts), options)
     return {"hashing": seconds}
 
 
@@ -276,7 +296,7 @@ def main() -> None:
             summary[name] = {"one": medians[0], "two": medians[1], "ratio": medians[0] / medians[1]}
             milliseconds = [f"{median * 1e3:9.1f} ms" for median in medians]
             spread = f"({min(two) * 1e3:.1f}-{max(two) * 1e3:.1f})"
-            print(f"{name:32}{''.join(milliseconds)} {spread:16}{summary[name]['ratio']:6.2f} ×", flush=True)
+            print(f"{name:34}{''.join(milliseconds)} {spread:16}{summary[name]['ratio']:6.2f} ×", flush=True)
     if options.output is not None:
         result = {"benchmark": "threads", "machine": where, "files": report.describe_files(options.files)}
         options.output.write_text(json.dumps({**result, "summary": summary, "runs": runs}, indent=1) + "\n", "utf-8")
