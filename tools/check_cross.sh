@@ -72,7 +72,7 @@ make_windows_python() {
 
 install_it() {
   mkdir "$work/run"
-  cp -r README.md examples tests "$work/run"
+  cp -r README.md docs examples tests "$work/run"
   # pip asks for what Linux requires, and not for colorama. wine 10 lacks a function of C that NumPy 2 calls (crealf).
   pip install --quiet --upgrade --target "$windows/Lib/site-packages" --platform win_amd64 --only-binary :all: \
     "$work"/win-amd64/*.whl pytest hypothesis tiktoken jinja2 colorama 'numpy<2'

@@ -19,7 +19,7 @@ from hf_bpe.cli.tokenizers import load
 from hf_bpe.counting._sources import Source, plan
 
 if TYPE_CHECKING:
-    from hf_bpe.token_files._encoding import EncodedFiles
+    from hf_bpe.token_files._manifest import EncodedFiles
 
 ONLY_FOR_FILES = (
     "format",

@@ -17,8 +17,8 @@ from hf_bpe.distributed._parts import absolute
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.token_files import EncodedFiles, merge_manifests
 from hf_bpe.token_files._formats import FormatName
-from hf_bpe.token_files._jobs import make_job
 from hf_bpe.token_files._remote import Places
+from hf_bpe.token_files._request import make_job
 from hf_bpe.token_files._shares import Share
 from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hf_bpe._utils.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from hf_bpe.token_files._encoding import EncodedFiles
+    from hf_bpe.token_files._manifest import EncodedFiles
     from hf_bpe.token_files._merging import merge_manifests
     from hf_bpe.token_files._shuffle_documents import shuffle_documents
 
@@ -19,7 +19,7 @@ __all__ = ["EncodedFiles", "merge_manifests", "shuffle_documents"]
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "EncodedFiles": "hf_bpe.token_files._encoding",
+        "EncodedFiles": "hf_bpe.token_files._manifest",
         "merge_manifests": "hf_bpe.token_files._merging",
         "shuffle_documents": "hf_bpe.token_files._shuffle_documents",
     },

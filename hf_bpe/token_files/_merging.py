@@ -15,27 +15,15 @@ from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.object_stores import StorageOptions, fetch, join, parent_and_name, sizes, transfer, upload
 from hf_bpe._utils.paths import check_destination, is_url
-from hf_bpe._utils.shapes import Optional, check_shape
+from hf_bpe._utils.shapes import check_shape
 from hf_bpe.counting._error_policy import SKIPPED
-from hf_bpe.token_files._encoding import EncodedFiles
-from hf_bpe.token_files._formats import FORMATS, INDEX, MANIFEST, SHARD_FILES
+from hf_bpe.token_files._formats import FORMATS, INDEX, MANIFEST
+from hf_bpe.token_files._manifest import COUNTS, OF_FILES, EncodedFiles, as_json, described
 from hf_bpe.token_files._shares import Share
 
 _SHARE = re.compile(rf"(?:(.*)-)?([0-9]{{5}})-of-([0-9]{{5}})(?:\.{re.escape(MANIFEST)})?")
-_SUMS = ("tokens", "documents", "rows", "tokens_left_out")
-_SHARD = {"files": SHARD_FILES, "tokens": int, "rows": int}
-_SOURCE = {"name": str, "bytes": Optional(int), ...: object}
 _MDS_INDEX = {"version": int, "shards": [{"raw_data": {"basename": str, ...: object}, ...: object}]}
-_MANIFEST: dict[Any, Any] = {
-    **dict.fromkeys(_SUMS, int),
-    "made_by": str,
-    "format": str,
-    "shard": (int, int),
-    "skipped": SKIPPED,
-    "shards": [_SHARD],
-    "sources": [_SOURCE],
-    ...: object,
-}
+_MANIFEST: dict[Any, Any] = {**OF_FILES, "format": str, "shard": (int, int), ...: object}
 _NAMED = 20  # shares in a message; there may be thousands
 
 
@@ -147,12 +135,12 @@ def _merge(path: Path, overwrite: bool, size_of: Callable[[Path], int | None]) -
             got = "is missing" if found is None else f"has {found} bytes"
             raise ValueError(f"{folder / name} {got}, expected {size} bytes by its manifest; encode that part again")
     merged = {name: value for name, value in first.content.items() if name not in ("shard", "plan")}
-    merged |= {name: sum(part.content[name] for part in parts) for name in _SUMS}
+    merged |= {name: sum(part.content[name] for part in parts) for name in COUNTS}
     merged["shards"] = shards
     if "shuffle" not in first.content:  # else each part has documents of all sources, and names them all
         merged["skipped"] = {name: sum(part.content["skipped"][name] for part in parts) for name in SKIPPED}
         merged["sources"] = _joined([source for part in parts for source in part.content["sources"]])
-    text = json.dumps(merged, indent=1, ensure_ascii=False) + "\n"
+    text = as_json(merged)
     if manifest.exists() and not overwrite and manifest.read_bytes() != text.encode():
         raise FileExistsError(f"{manifest} is of another run; delete it, choose another output, or overwrite it")
     format = FORMATS[first.content["format"]]
@@ -161,16 +149,7 @@ def _merge(path: Path, overwrite: bool, size_of: Callable[[Path], int | None]) -
     write_atomically(manifest, text)
     files = [folder / name for shard in shards for name in shard["files"]]
     ids = files[0] if files else folder / f"{first.stem}-{first.share.name}{format.suffixes[0]}"
-    offsets = ids.with_suffix(format.suffixes[1]) if first.content["format"] == "npy" else None
-    return EncodedFiles(
-        ids,
-        offsets,
-        merged["tokens"],
-        merged["documents"],
-        manifest,
-        files,
-        merged["rows"],
-    )
+    return described(merged, manifest, [ids, *map(ids.with_suffix, format.suffixes[1:])], files)
 
 
 def _find(output: Path) -> Iterator[tuple[Path, re.Match[str]]]:
@@ -224,7 +203,7 @@ def _read(path: Path, stem: str, share: Share) -> _SharedManifest:
 
 def _check_same(first: _SharedManifest, other: _SharedManifest) -> None:
     """Raise a ValueError that names what differs in the tokenizer, the options or the sources."""
-    own = {*_SUMS, "shard", "shards", *(() if "shuffle" in first.content else ("skipped", "sources"))}
+    own = {*COUNTS, "shard", "shards", *(() if "shuffle" in first.content else ("skipped", "sources"))}
     for name in [*first.content, *other.content]:
         mine, its = (part.content.get(name) for part in (first, other))
         if name not in own and mine != its:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hf_bpe._utils.files import scratch_folder, write_atomically
-from hf_bpe._version import __version__
+from hf_bpe._utils.files import scratch_folder
 from hf_bpe.encoding._projection import ProjectionTable
-from hf_bpe.token_files._encoding import EncodedFiles, check_free
 from hf_bpe.token_files._formats import Target
-from hf_bpe.token_files._replacing import files_to_replace, finish_replacement, replace_files
+from hf_bpe.token_files._manifest import EncodedFiles, make_manifest, settings_of, write_manifest
+from hf_bpe.token_files._replacing import check_free, finish_replacement, put_in_place
 from hf_bpe.token_files._rows import Chunk
 from hf_bpe.token_files._shards import ShardRecord, ShardWriter
 from hf_bpe.token_files._shares import Share
@@ -90,23 +89,14 @@ def _write(
     writer = ShardWriter(target, staging, make, shard_tokens, records, lambda _: None, bool(content["shards"]))
     narrow = "<u2" if wanted.table.highest_id < 1 << 16 else "<u4"
     writer.write(chunk._replace(**_projected(wanted.table, chunk, narrow)) for chunk in chunks)
-    if (index := target.index([record.details for record in records])) is not None:
-        write_atomically(staging / index[0], index[1])
-    tokens = sum(record.tokens for record in records)
-    shards = [{"files": record.files, "tokens": record.tokens, "rows": record.rows} for record in records]
-    if not (target.format.keeps_rows or target.has_index):
-        shards = [{**shard, "rows": content["rows"]} for shard in shards]
-    made = {"made_by": f"hf_bpe {__version__}", "dtype": dtype.name, "tokens": tokens, "shards": shards}
-    manifest = {**content, **wanted.settings, **made}
-    write_atomically(staging / target.manifest.name, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-    new = [name for record in records for name in reversed(record.files)]
-    about = [path.name for path in reversed(target.about_all)]
-    old = files_to_replace(target, shard_tokens is not None, overwrite)
-    replace_files(target, staging, old, [*new, *about])
-    paths = [target.folder / name for record in records for name in record.files]
-    names = [target.folder / name for name in target.names(None if shard_tokens is None else 0)]
-    offsets = names[1] if content["format"] == "npy" else None
-    return EncodedFiles(names[0], offsets, tokens, content["documents"], target.manifest, paths, content["rows"])
+    if not (target.format.keeps_rows or target.has_index):  # the one shard has all rows
+        records = [record._replace(rows=content["rows"]) for record in records]
+    totals = replace(files.totals, tokens=sum(record.tokens for record in records))
+    settings = {**settings_of(content), **wanted.settings}
+    manifest = make_manifest(settings, dtype, shard_tokens, records, totals, content["sources"])
+    encoded = write_manifest(target, staging, manifest, records)
+    put_in_place(target, staging, records, shard_tokens is not None, overwrite)
+    return encoded
 
 
 def _projected(table: ProjectionTable, chunk: Chunk, dtype: str) -> dict[str, Any]:

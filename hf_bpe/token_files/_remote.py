@@ -30,7 +30,9 @@ from hf_bpe._utils.object_stores import (
     upload,
 )
 from hf_bpe._utils.paths import is_url
-from hf_bpe.token_files._encoding import UNSHUFFLED, EncodedFiles, Job, encode_sources
+from hf_bpe.token_files._encoding import UNSHUFFLED, encode_sources
+from hf_bpe.token_files._job import Job
+from hf_bpe.token_files._manifest import EncodedFiles
 from hf_bpe.token_files._run import LOG
 
 _OUTPUT = "output"  # the folder of the files in a work folder

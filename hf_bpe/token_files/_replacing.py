@@ -11,13 +11,14 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hf_bpe._utils.files import flush, lock_moves, write_atomically
 from hf_bpe._utils.shapes import check_shape
 from hf_bpe._utils.work_log import open_own, subfolder
 from hf_bpe.token_files._formats import Target
+from hf_bpe.token_files._shards import ShardRecord
 
 _ORDER = "replace.json"
 _FORMAT = "hf_bpe replacing 1"
@@ -49,6 +50,37 @@ def files_of_manifest(target: Target) -> list[Path]:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
     return [path for path in target.shards_there() if path.name in names]
+
+
+def check_free(target: Target, shard_tokens: int | None, ours: int, overwrite: bool) -> None:
+    """Raise a FileExistsError for shards of another run, which could be taken for some of this one.
+
+    Args:
+        target: the output.
+        shard_tokens: the size of a shard; None for one file, which needs no check.
+        ours: how many shards may be in place already.
+        overwrite: whether the shards of an earlier run are replaced.
+    """
+    if shard_tokens is None:
+        return
+    known = {target.folder / name for number in range(ours) for name in target.names(number)}
+    known |= {*files_of_manifest(target)} if overwrite else set()
+    there = [path for path in target.shards_there() if path not in known]
+    if there:
+        raise FileExistsError(f"{there[0]} is a shard of another run; delete its shards, or choose another output")
+
+
+def put_in_place(
+    target: Target, staging: Path, records: Sequence[ShardRecord], is_sharded: bool, overwrite: bool
+) -> None:
+    """Replace the token files of an earlier run by those in a staging folder, which is gone afterwards.
+
+    Raises:
+        OSError: a file cannot be deleted or moved; the next run with this output tries again.
+    """
+    new = [name for record in records for name in reversed(record.files)]
+    about = [path.name for path in reversed(target.about_all) if (staging / path.name).exists()]
+    replace_files(target, staging, files_to_replace(target, is_sharded, overwrite), [*new, *about])
 
 
 def replace_files(target: Target, staging: Path, old: Iterable[Path], new: Iterable[str]) -> None:

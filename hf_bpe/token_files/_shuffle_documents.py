@@ -14,8 +14,9 @@ import numpy as np
 from hf_bpe._utils.arguments import at_least, check_flag, check_mapping, check_path, checked, optional
 from hf_bpe._utils.paths import check_destination
 from hf_bpe.encoding._randomness import check_seed
-from hf_bpe.token_files._encoding import EncodedFiles, Job, Order, Packing
 from hf_bpe.token_files._formats import Target
+from hf_bpe.token_files._job import Job, Order, Packing
+from hf_bpe.token_files._manifest import EncodedFiles, settings_of
 from hf_bpe.token_files._remote import Places
 from hf_bpe.token_files._shares import Share, check_share
 from hf_bpe.token_files._written import TokenFiles
@@ -25,8 +26,6 @@ _REFUSED = {
     "pack": "sequences are made of shuffled documents (pack of shuffle_documents)",
     "shard": "the order depends on the documents of all parts: merge the manifests, and give the one of the whole",
 }
-# What a manifest says of its files; all else is about the tokenizer and the options.
-_OF_FILES = ("made_by", "dtype", "shard_tokens", "tokens", "documents", "rows", "tokens_left_out", "skipped", "shards")
 
 
 @checked(
@@ -107,7 +106,7 @@ def shuffle_documents(
             raise ValueError("pack_across: False is only for packed sequences; give pack")
         if files.columns and pack is not None and pack_across:
             raise ValueError("pack: a packed sequence may hold several documents; give pack_across=False as well")
-        settings = {name: value for name, value in content.items() if name not in (*_OF_FILES, "sources")}
+        settings = settings_of(content)
         settings |= {"pack": pack, "pack_across": None if pack is None else pack_across, "shuffle": seed}
         if share is not None:
             plan = hashlib.sha256(json.dumps([files.key, content["sources"]]).encode()).hexdigest()

@@ -10,29 +10,22 @@ from typing import Any, NamedTuple, Protocol
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.paths import output_url
 from hf_bpe._utils.shapes import Optional, check_shape
-from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._document_index import with_document_index
-from hf_bpe.token_files._formats import FORMATS, MANIFEST, SHARD_FILES
+from hf_bpe.token_files._formats import FORMATS, MANIFEST
+from hf_bpe.token_files._manifest import OF_FILES
 from hf_bpe.token_files._reading import READERS
 from hf_bpe.token_files._rows import Chunk, from_id, value_columns
 from hf_bpe.token_files._run import Position, RunLog, Totals
 from hf_bpe.token_files._shards import ShardRecord
 
 _MANIFEST: dict[Any, Any] = {
+    **OF_FILES,
     "format": str,
     "tokenizer": str,
     "separator": object,
     "begin_token": Optional(int),
     "split_special_tokens": bool,
     "pack": Optional(int),
-    "dtype": str,
-    "shard_tokens": Optional(int),
-    "tokens": int,
-    "documents": int,
-    "skipped": SKIPPED,
-    "sources": [{...: object}],
-    "rows": int,
-    "shards": [{"files": SHARD_FILES, "tokens": int, "rows": int}],
     ...: object,
 }
 

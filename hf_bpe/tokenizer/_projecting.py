@@ -10,9 +10,9 @@ from hf_bpe.editing._edits import Edited, renumber, truncate
 from hf_bpe.encoding._projection import ProjectionTable, projected_tokens
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.token_files._encoding import EncodedFiles
-from hf_bpe.token_files._jobs import digest_of_tokenizer, highest_id
+from hf_bpe.token_files._manifest import EncodedFiles
 from hf_bpe.token_files._projecting import Projected, make_target, project_all
+from hf_bpe.token_files._request import digest_of_tokenizer, highest_id
 from hf_bpe.token_files._written import TokenFiles
 
 

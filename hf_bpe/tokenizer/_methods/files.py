@@ -17,8 +17,8 @@ from hf_bpe.tokenizer._methods.conversion import ConversionMethods
 
 if TYPE_CHECKING:
     from hf_bpe.counting._sources import Source
-    from hf_bpe.token_files._encoding import EncodedFiles
     from hf_bpe.token_files._formats import FormatName
+    from hf_bpe.token_files._manifest import EncodedFiles
 
 
 class FileMethods(ConversionMethods):
@@ -139,8 +139,8 @@ class FileMethods(ConversionMethods):
         ['corpus.bin', 'corpus.idx']
         """
         workers = threads_of(num_workers)
-        from hf_bpe.token_files._jobs import as_shards, make_job  # these are many modules
         from hf_bpe.token_files._remote import Places
+        from hf_bpe.token_files._request import as_shards, make_job  # these are many modules
 
         with Places(output, work_dir, storage_options).opened() as places:
             job = make_job(

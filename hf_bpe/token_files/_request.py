@@ -20,8 +20,8 @@ from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.token_files._arrow import COLUMN
 from hf_bpe.token_files._document_index import TOKENS
 from hf_bpe.token_files._documents import DocumentEncoder, Framing
-from hf_bpe.token_files._encoding import Job, Order, Packing
 from hf_bpe.token_files._formats import FORMATS, Target
+from hf_bpe.token_files._job import Job, Order, Packing
 from hf_bpe.token_files._loss_masks import MASK_COLUMN
 from hf_bpe.token_files._rows import RECORD, SOURCE, value_columns
 from hf_bpe.token_files._shares import Share, part_of_sources

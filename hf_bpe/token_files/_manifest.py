@@ -1,0 +1,121 @@
+"""The manifest of token files: a JSON file next to them that says what they hold and how they were made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hf_bpe._utils.files import write_atomically
+from hf_bpe._utils.shapes import Optional
+from hf_bpe._version import __version__
+from hf_bpe.counting._error_policy import SKIPPED
+from hf_bpe.token_files._formats import SHARD_FILES, Target
+from hf_bpe.token_files._run import Totals
+from hf_bpe.token_files._shards import ShardRecord
+
+COUNTS = ("tokens", "documents", "rows", "tokens_left_out")
+"""What is counted of the files."""
+
+OF_FILES: dict[Any, Any] = {
+    **dict.fromkeys(COUNTS, int),
+    "made_by": str,
+    "dtype": str,
+    "shard_tokens": Optional(int),
+    "skipped": SKIPPED,
+    "shards": [{"files": SHARD_FILES, "tokens": int, "rows": int}],
+    "sources": [{"name": str, "bytes": Optional(int), ...: object}],
+}
+"""What it says of the files and their sources, as `check_shape` takes it; all else is of the tokenizer and options."""
+
+
+class EncodedFiles(NamedTuple):
+    """The files that `encode_files` wrote: paths, or URLs as str if the output is a URL.
+
+    Attributes:
+        ids: the path of the ids; of several shards, that of the first. If part I of N has no ids, there is no file.
+        offsets: for NumPy's format, the path of the offsets at which documents, or packed sequences, begin, with the
+            end of the last; None for other formats.
+        num_tokens: number of ids in the files.
+        num_documents: number of documents.
+        manifest: the path of the manifest, a JSON file that lists all files, sources and options.
+        files: the paths of all files with ids and their indices.
+        num_rows: number of rows: documents or packed sequences.
+    """
+
+    ids: Path | str
+    offsets: Path | str | None
+    num_tokens: int
+    num_documents: int
+    manifest: Path | str
+    files: Sequence[Path | str]
+    num_rows: int
+
+
+def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a manifest says of the tokenizer and the options."""
+    return {name: value for name, value in manifest.items() if name not in OF_FILES}
+
+
+def make_manifest(
+    settings: Mapping[str, Any],
+    dtype: np.dtype[Any],
+    shard_tokens: int | None,
+    records: Sequence[ShardRecord],
+    totals: Totals,
+    sources: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return a manifest.
+
+    Args:
+        settings: the tokenizer and the options.
+        dtype: the type of the ids in the files.
+        shard_tokens: the size of a shard; None for one file.
+        records: the shards.
+        totals: what was read, of which some ids may not be in the files.
+        sources: what was encoded.
+    """
+    tokens = sum(record.tokens for record in records)
+    return {
+        "made_by": f"hf_bpe {__version__}",
+        **settings,
+        "dtype": dtype.name,
+        "shard_tokens": shard_tokens,
+        "tokens": tokens,
+        "documents": totals.documents,
+        "rows": sum(record.rows for record in records),
+        "tokens_left_out": totals.tokens - tokens,
+        "skipped": totals.skipped,
+        "shards": [{"files": record.files, "tokens": record.tokens, "rows": record.rows} for record in records],
+        "sources": [*sources],
+    }
+
+
+def write_manifest(
+    target: Target, folder: Path, manifest: Mapping[str, Any], records: Sequence[ShardRecord]
+) -> EncodedFiles:
+    """Write a manifest, and the index of the format, if it has one, to the folder that has the shards now."""
+    if (index := target.index([record.details for record in records])) is not None:
+        write_atomically(folder / index[0], index[1])
+    write_atomically(folder / target.manifest.name, as_json(manifest))
+    files = [target.folder / name for record in records for name in record.files]
+    names = [target.folder / name for name in target.names(None if manifest["shard_tokens"] is None else 0)]
+    return described(manifest, target.manifest, names, files)
+
+
+def described(
+    manifest: Mapping[str, Any], path: Path, first_shard: Sequence[Path], files: Sequence[Path]
+) -> EncodedFiles:
+    """Return the files of a manifest: of its first shard, and of all."""
+    offsets = first_shard[1] if manifest["format"] == "npy" else None
+    return EncodedFiles(
+        first_shard[0], offsets, manifest["tokens"], manifest["documents"], path, files, manifest["rows"]
+    )
+
+
+def as_json(manifest: Mapping[str, Any]) -> str:
+    """Return the text of a manifest."""
+    return json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
