@@ -4,6 +4,7 @@ import array
 import mmap
 import pickle
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -30,6 +31,9 @@ OPERATIONS = {
     "counts": lambda encoder, texts: encoder.count_tokens(texts, OPTIONS, 2),
     "places": lambda encoder, texts: [part.tobytes() for part in encoder.encode_with_offsets(texts, OPTIONS)],
 }
+
+
+HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Index:
@@ -262,14 +266,20 @@ def test_rows_are_written_of_the_spans_that_were_given(native_encoder):
             ids[:] = 2
 
         def call():
-            rows, mask = encoder.rows_to_arrays(ids, spans, [(), (1,)], Padding(None, 0, False))
+            try:
+                rows, mask = encoder.rows_to_arrays(ids, spans, [(), (1,)], Padding(None, 0, False))
+            except ValueError:
+                if HAS_GIL:
+                    raise
+                return None  # the spans changed before they were copied
             return rows.shape, mask.shape, rows.min(), rows.max(), mask.min()
 
         return call, change
 
     for _ in range(ROUNDS):
         found, size = race("thread", make, nothing=None)
-        assert found == ((1000 * size, 901), (1000 * size, 901), 1, 1, 1)
+        # Without a GIL, ids may change before they are copied.
+        assert found in [((1000 * size, 901), (1000 * size, 901), 1, most, 1) for most in ([1] if HAS_GIL else [1, 2])]
 
 
 # Arguments of every wrong kind
