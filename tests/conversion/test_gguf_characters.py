@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 from operator import methodcaller
@@ -104,6 +105,7 @@ def test_trained_models_come_back_with_the_same_ids(tmp_path, normalizer, patter
 
 REFUSALS = (
     "readers of scores would make it of|^pattern:|^normalizer:|^added tokens? |no merges|before '▁'|both written as"
+    "|^byte_fallback needs"
 )
 
 
@@ -118,7 +120,6 @@ def is_written(definition, path):
     return True
 
 
-@pytest.mark.filterwarnings("ignore:llama.cpp treats ordinary tokens as special")
 @given(files(normalizers=(BOTH, REPLACE, PREPEND, None), falls_back=True), st.lists(texts, max_size=4))
 def test_any_model_gives_the_ids_of_llama_cpp_or_is_refused_by_name(tmp_path_factory, content, samples):
     content = {**content, "added_tokens": [{**each, "normalized": False} for each in content["added_tokens"]]}
@@ -127,10 +128,17 @@ def test_any_model_gives_the_ids_of_llama_cpp_or_is_refused_by_name(tmp_path_fac
     except ValueError:
         assume(False)
     path = tmp_path_factory.mktemp("gguf") / "x.gguf"
-    if not is_written(definition, path):
-        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if not is_written(definition, path):
+            return
+    said = "".join(str(each.message) for each in caught)
+    assert said == "" or said.startswith("llama.cpp treats ordinary tokens as special")
+    taken = [token for token in content["model"]["vocab"] if repr(token) in said]
     ours = Pipeline.of(definition)
     for text in [*samples, *content["model"]["vocab"]]:
+        if any(token in text for token in taken):
+            continue
         assert [*ours.encode([text], False)[0]] == encode_literally(path, text), text
     got = read(path, Hints())
     again = Pipeline.of(got)
