@@ -14,7 +14,7 @@ mkdir -p "$folder"
 
 build_python() { # version
   local archive
-  archive=$(tools/fetch_python_source.sh "$1" "$folder") || return
+  archive=$(tools/fetch_source.sh "python$1" "$folder") || return
   (cd "$folder" && rm -rf "Python-$1"* && tar -xf "$archive" && cd "Python-$1"* &&
     ./configure --quiet --disable-gil --prefix="$folder/$1" >"$folder/build.log" 2>&1 &&
     make --silent --jobs="$(nproc)" >>"$folder/build.log" 2>&1 && make --silent install >>"$folder/build.log" 2>&1)

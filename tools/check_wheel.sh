@@ -3,11 +3,12 @@
 # docs/reference/stability.md.
 #
 #     tools/check_wheel.sh x86_64-linux-gnu.2.17 python3.12
-#     tools/check_wheel.sh x86_64-linux-musl python3.12                  # built and audited: glibc cannot run it
+#     tools/check_wheel.sh x86_64-linux-musl /srv/musl/bin/python3.11    # by tools/make_musl_python.sh
 #     tools/check_wheel.sh aarch64-linux-gnu.2.17 python3.11 /srv/arm64  # run in the root of another machine
 #
 # The first argument is what zig calls the platform, with the oldest version of glibc. The Python gives the wheel its headers
-# and version; its headers must not be Debian's own when the platform is another. ROOT is a folder with another system, whose
+# and version; its headers must not be Debian's own when the platform is another. One of another platform cannot run the
+# wheel, which is then built and audited only, unless there is a ROOT. That is a folder with another system, whose
 # `python3` is of the same version and which reaches a package index; a processor that this machine lacks is emulated
 # (Debian: qemu-user-static, mmdebstrap --arch=arm64). Needs root for ROOT. A Python that only such a root has is tested
 # there: `chroot ROOT`, then this script.
@@ -23,6 +24,12 @@ python=$2
 root=${3:-}
 version=$("$python" --version)
 machine=${target%%-*}
+case $target in
+  *musl*) platform=$machine-linux-musl ;;
+  *) platform=$machine-linux-gnu ;;
+esac
+python_soabi=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("SOABI"))')
+soabi=$(echo "$python_soabi" | cut -d- -f-2)-$platform
 work=$(mktemp -d)
 passed=""
 has_proc="" # whether it is mounted by this script
@@ -39,8 +46,7 @@ finish() {
 trap finish EXIT
 
 build() {
-  local soabi ziglang zig
-  soabi=$("$python" -c 'import sysconfig; print("-".join(sysconfig.get_config_var("SOABI").split("-")[:2]))')
+  local ziglang zig
   "$python" -m venv "$work/tools"
   PATH=$work/tools/bin:$PATH
   pip install --quiet --upgrade pip # one that knows -C: Python 3.10 may bring an older one
@@ -49,10 +55,6 @@ build() {
   ziglang=$(python -c 'from build_backend.compilers import ZIGLANG; print(ZIGLANG)')
   zig=$PWD/build/check_wheel/$ziglang
   if [ ! -e "$zig" ]; then pip install --quiet --target "$zig" "$ziglang"; fi
-  case $target in
-    *musl*) soabi+=-$machine-linux-musl ;;
-    *) soabi+=-$machine-linux-gnu ;;
-  esac
   # The variable is Python's own, and gives the wheel its tag.
   _PYTHON_HOST_PLATFORM=linux-$machine pip wheel --verbose --no-deps --no-build-isolation --wheel-dir "$work/built" . \
     -C "cmake.define.CMAKE_TOOLCHAIN_FILE=$PWD/build_backend/zig.cmake" -C "cmake.define.HF_BPE_ZIG=$zig/ziglang/zig" \
@@ -115,9 +117,7 @@ else
   step built build
 fi
 step audited audit
-if [ -z "$root" ]; then
-  if [[ $target == *musl* || $machine != "$(uname -m)" ]]; then exit; fi
-fi
+if [ -z "$root" ] && [ "$soabi" != "$python_soabi" ]; then exit; fi
 step installed install_wheel
 step imported inside environment/bin/python -c 'import hf_bpe._native as core; print(core.__file__, core.simd_names())'
 step main-job inside environment/bin/python examples/train_and_load.py README.md

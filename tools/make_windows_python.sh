@@ -18,7 +18,7 @@ name=python${version/./}
 "$python" -m pip download --quiet --no-deps --only-binary :all: --platform win_amd64 --python-version "$version" \
   --dest download panda3d
 "$python" -m zipfile --extract download/panda3d-*.whl panda3d
-source=$("$tools/fetch_python_source.sh" "$version" download)
+source=$("$tools/fetch_source.sh" "python$version" download)
 mkdir source
 tar --extract --file "$source" --directory source --strip-components 1
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Fetch the source of a Python from Debian into a folder, and print the name of the archive.
+# Fetch the source of a package from Debian into a folder, and print the name of the archive.
 #
-#     tools/fetch_python_source.sh 3.13 FOLDER
+#     tools/fetch_source.sh python3.13 FOLDER
 #
-# It is the newest that Debian has of the version now, in any of the suites, from where the machine has its packages,
+# It is the newest that Debian has of the package now, in any of the suites, from where the machine has its packages,
 # apart from the machine's own lists.
 set -euo pipefail
-version=$1
+package=$1
 mkdir -p "$2/apt/lists/partial" "$2/apt/cache/archives/partial" "$2/apt/etc"
 cd "$2"
 folder=$PWD
@@ -18,12 +18,13 @@ printf 'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "%s/etc";\nDir:
   "$folder/apt" "$folder/apt" "$folder/apt" >apt/apt.conf
 export APT_CONFIG=$folder/apt/apt.conf
 apt-get update >/dev/null
-for release in $(apt-cache showsrc "python$version" | awk '/^Version:/ { print $2 }' | sort --version-sort --reverse); do
-  if apt-get source --download-only --tar-only "python$version=$release" >/dev/null 2>&1; then
-    echo "$folder/python${version}_${release%-*}".orig.tar.*
+for release in $(apt-cache showsrc "$package" | awk '/^Version:/ { print $2 }' | sort --version-sort --reverse); do
+  if apt-get source --download-only --tar-only "$package=$release" >/dev/null 2>&1; then
+    release=${release#*:} # an epoch
+    echo "$folder/${package}_${release%-*}".orig.tar.*
     exit
   fi
-  echo "Debian has no source of python$version $release now" >&2
+  echo "Debian has no source of $package $release now" >&2
 done
-echo "$0: Debian has no source of python$version" >&2
+echo "$0: Debian has no source of $package" >&2
 exit 1
