@@ -360,9 +360,12 @@ def _tokens_and_types(definition: Definition) -> tuple[list[str], list[int]]:
 
 
 def _taken_for_special(definition: Definition) -> list[str]:
-    """Return the ordinary tokens that llama.cpp treats as special in text, such as `</s>` of Qwen's."""
-    added = {token.content for token in definition.added_tokens.values()}
-    return sorted(SPECIAL_BY_TEXT.intersection(definition.model.printable_vocab()) - added)
+    """Return the ordinary tokens that llama.cpp treats as special: by their text, such as Qwen's `</s>`, or unknown."""
+    model, added = definition.model, {token.content for token in definition.added_tokens.values()}
+    special = SPECIAL_BY_TEXT
+    if model.characters is not None and model.characters.unk_token is not None:
+        special |= {model.characters.unk_token}
+    return sorted(special.intersection(model.printable_vocab()) - added)
 
 
 def _ids_of_names(definition: Definition, ids: Mapping[str, int]) -> dict[str, int]:

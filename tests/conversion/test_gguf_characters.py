@@ -103,9 +103,24 @@ def test_trained_models_come_back_with_the_same_ids(tmp_path, normalizer, patter
             assert ours.decode([ids], True) == again.decode([ids], True)
 
 
+def test_an_ordinary_unknown_token_is_named_for_llama_cpp_finds_it_in_text(tmp_path):
+    tokens = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "a", "▁a"]
+    vocab = {token: token_id for token_id, token in enumerate(tokens)}
+    model = {"type": "BPE", "vocab": vocab, "merges": [["▁", "a"]], "unk_token": "<unk>", "byte_fallback": True}
+    replaced = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+    decoders = [replaced, {"type": "ByteFallback"}, {"type": "Fuse"}]
+    content = {"normalizer": BOTH, "model": model, "decoder": {"type": "Sequence", "decoders": decoders}}
+    definition = definition_of_json(content)
+    path = tmp_path / "x.gguf"
+    with pytest.warns(UserWarning, match="treats ordinary tokens as special by their text: '<unk>'"):
+        write(FORMAT.as_expressed(definition), path)
+    assert encode_literally(path, "a<unk>") == [vocab["▁a"], vocab["<unk>"]]
+    assert [*Pipeline.of(definition).encode(["a<unk>"], False)[0]][:2] == [vocab["▁a"], vocab["<0x3C>"]]
+
+
 REFUSALS = (
     "readers of scores would make it of|^pattern:|^normalizer:|^added tokens? |no merges|before '▁'|both written as"
-    "|^byte_fallback needs"
+    "|^characters: byte_fallback needs"
 )
 
 
