@@ -16,8 +16,15 @@ cd "$4"
 folder=$PWD
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-# zig links all of a program statically unless told otherwise, and such a one loads no modules.
-export CC="$zig cc -target $target -dynamic -Wno-date-time" CXX=false AR="$zig ar" RANLIB="$zig ranlib" READELF=/usr/bin/readelf
+# zig links all of a program statically unless told otherwise, and such a one loads no modules. Asked where headers are, as
+# setup.py of Python does, it names those of this machine, which are not musl's and which it does not use.
+cat >build/cc <<EOF
+#!/bin/sh
+case " \$* " in *" -E -v "*) exit 1 ;; esac
+exec "$zig" cc -target $target -dynamic -Wno-date-time "\$@"
+EOF
+chmod +x build/cc
+export CC=$folder/build/cc CXX=false AR="$zig ar" RANLIB="$zig ranlib" READELF=/usr/bin/readelf
 make=(make --silent --jobs="$(nproc)")
 
 unpack() { # package, folder
