@@ -71,7 +71,8 @@ must_not_compile
 install_and_use network 1
 # For a machine without a network: what plain Python needs, and to build a wheel of it.
 network/bin/pip list --format freeze --exclude hf_bpe >needed
-log network/bin/pip wheel --wheel-dir wheels -r needed "scikit-build-core>=0.11,<2" "nanobind>=2.4,<4"
+grep "^requires = " clone/pyproject.toml | grep --only-matching "\"[^\"]*\"" | tr --delete "\"" >>needed
+log network/bin/pip wheel --wheel-dir wheels -r needed
 rm -rf clone/build'
 
 PIP_NO_INDEX=1 PIP_FIND_LINKS=/try/wheels unshare --net chroot "$root" bash -c '. /try/functions.sh

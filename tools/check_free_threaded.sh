@@ -41,7 +41,7 @@ export PYTHON_GIL=0 # or a dependency that does not say that it needs none would
 
 # What hf_bpe needs besides packages in Rust, for which others stand.
 install_without_rust() {
-  local site name
+  local site name version
   pip install --quiet --no-deps transformers huggingface_hub
   python - >"$environment/requirements.txt" <<'END'
 import re
@@ -56,10 +56,11 @@ END
     filelock numpy regex rich tqdm typer jinja2 hypothesis pytest pytest-xdist
   site=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   cp -r tools/stand_ins/. "$site"
-  for name in safetensors tokenizers; do
+  for name in safetensors tokenizers; do # of the oldest version that transformers takes
+    version=$(python -c "import importlib.metadata as m; print(*m.requires('transformers'), sep='\n')" |
+      grep "^$name" | grep --only-matching --max-count=1 '>=[0-9.]*' | tr --delete '>=')
     mkdir "$site/$name-0.dist-info"
-    printf 'Metadata-Version: 2.1\nName: %s\nVersion: %s\n' "$name" \
-      "$(python -c "import $name; print($name.__version__)")" >"$site/$name-0.dist-info/METADATA"
+    printf 'Metadata-Version: 2.1\nName: %s\nVersion: %s\n' "$name" "$version" >"$site/$name-0.dist-info/METADATA"
   done
   pip install --quiet --no-deps -e .
 }

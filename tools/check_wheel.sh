@@ -50,7 +50,7 @@ build() {
   "$python" -m venv "$work/tools"
   PATH=$work/tools/bin:$PATH
   pip install --quiet --upgrade pip # one that knows -C: Python 3.10 may bring an older one
-  pip install --quiet 'scikit-build-core>=0.11,<2' 'nanobind>=2.4,<4' cmake ninja
+  build_requirements | xargs pip install --quiet cmake ninja
   # Kept, one for all Pythons: in another place zig finds nothing in its cache, and compiles its libraries again, too.
   ziglang=$(python -c 'from build_backend.compilers import ZIGLANG; print(ZIGLANG)')
   zig=$PWD/build/check_wheel/$ziglang

@@ -9,3 +9,7 @@ step() { # name, command: say what runs and how long it took
   echo "--- $name: $((SECONDS - begin)) s"
   passed+=" $name"
 }
+
+build_requirements() { # what pyproject.toml says that a build needs
+  grep '^requires = ' pyproject.toml | grep --only-matching '"[^"]*"' | tr --delete '"'
+}

@@ -1,3 +1,5 @@
 """Stands for safetensors where it has no wheel: it has nothing but a version."""
 
-__version__ = "0.8.0"
+from importlib.metadata import version
+
+__version__ = version("safetensors")

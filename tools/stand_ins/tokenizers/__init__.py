@@ -5,9 +5,10 @@ Everything but `AddedToken` raises an error when it is made.
 
 import sys
 import types
+from importlib.metadata import version
 from typing import Any
 
-__version__ = "0.23.3"  # one that hf_bpe and transformers take
+__version__ = version("tokenizers")
 
 
 class AddedToken:
