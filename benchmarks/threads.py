@@ -154,7 +154,7 @@ def _dealt_out(arguments: list[Any], threads: int) -> list[list[Any]]:
 
 
 def _results(calls: list[Call], arguments: list[Any]) -> list[Any]:
-    """Return the plain results of each of the arguments, from as many threads as there are calls."""
+    """Return the plain results of each of the arguments, from one thread for each call."""
     count = len(calls)
     with ThreadPoolExecutor(count) as pool:
         parts = list(

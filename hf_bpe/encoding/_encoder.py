@@ -160,7 +160,7 @@ class Encoder(Protocol):
         Args:
             found, as_text: the options, unless special tokens are split and if they are.
             template_ids: the ids of the special tokens before a text and after it.
-            on_double_start: called if a text begins with the first of those that are put before it; or None.
+            on_double_start: called if the ids of a text begin with the token that the template puts first; or None.
         """
         encode, before, after = self.encode, *map(list, template_ids)
 

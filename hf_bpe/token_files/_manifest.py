@@ -103,10 +103,10 @@ def write_manifest(
     write_atomically(folder / target.manifest.name, as_json(manifest))
     files = [target.folder / name for record in records for name in record.files]
     names = [target.folder / name for name in target.names(None if manifest["shard_tokens"] is None else 0)]
-    return described(manifest, target.manifest, names, files)
+    return encoded_files(manifest, target.manifest, names, files)
 
 
-def described(
+def encoded_files(
     manifest: Mapping[str, Any], path: Path, first_shard: Sequence[Path], files: Sequence[Path]
 ) -> EncodedFiles:
     """Return the files of a manifest: of its first shard, and of all."""

@@ -18,7 +18,7 @@ from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import check_shape
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._formats import FORMATS, INDEX, MANIFEST
-from hf_bpe.token_files._manifest import COUNTS, OF_FILES, EncodedFiles, as_json, described
+from hf_bpe.token_files._manifest import COUNTS, OF_FILES, EncodedFiles, as_json, encoded_files
 from hf_bpe.token_files._shares import Share
 
 _SHARE = re.compile(rf"(?:(.*)-)?([0-9]{{5}})-of-([0-9]{{5}})(?:\.{re.escape(MANIFEST)})?")
@@ -149,7 +149,7 @@ def _merge(path: Path, overwrite: bool, size_of: Callable[[Path], int | None]) -
     write_atomically(manifest, text)
     files = [folder / name for shard in shards for name in shard["files"]]
     ids = files[0] if files else folder / f"{first.stem}-{first.share.name}{format.suffixes[0]}"
-    return described(merged, manifest, [ids, *map(ids.with_suffix, format.suffixes[1:])], files)
+    return encoded_files(merged, manifest, [ids, *map(ids.with_suffix, format.suffixes[1:])], files)
 
 
 def _find(output: Path) -> Iterator[tuple[Path, re.Match[str]]]:

@@ -123,7 +123,7 @@ class PyEncoder {
     Ids before, after;  // the ids of a text
   };
 
-  // The ids of the only text, and whether it begins with the first of those that are put before it.
+  // The ids of the only text, and whether they begin with the token that the template puts first.
   std::pair<nb::list, bool> list_of(const HeldTexts& held, const EncodingOptions& options, const Around& around) const {
     const auto& [before, after] = around;
     bool is_double = false;
