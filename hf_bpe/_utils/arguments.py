@@ -32,8 +32,11 @@ def short_repr(value: object) -> str:
     ("'a'", 'a value of type int')
     """
     try:
-        text = repr(value)
+        # That of damaged data of Arrow reads beyond them.
+        text = None if type(value).__module__.startswith("pyarrow.") else repr(value)
     except Exception:  # an int with too many digits, or a class of the user whose __repr__ fails
+        text = None
+    if text is None:
         return f"a value of type {type(value).__name__}"
     if "\n" in text:  # as tables write theirs
         text = " ".join(text.split())

@@ -5,10 +5,12 @@ Iterating over a table gives the names of its columns, or the columns, so it is 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _ROWS = 1 << 12  # that are converted at a time
+_AS_BINARY = {"string": "binary", "large_string": "large_binary", "string_view": "binary_view"}
 
 
 def is_dataset(value: object) -> bool:
@@ -51,14 +53,57 @@ def refuse_tables(name: str, value: Any, expected: str = "texts") -> None:
     raise TypeError(f"{name}: expected {expected}, got {_article(kind.__name__)}, which {problem}")
 
 
-def elements(value: Iterable[Any]) -> Iterator[Any]:
-    """Yield the elements of an iterable, those of Arrow arrays as Python objects."""
+def is_arrow(value: object) -> bool:
+    """Return whether a value is an array or chunked array of Arrow, without importing pyarrow."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(value, (arrow.Array, arrow.ChunkedArray))
+
+
+def check_arrow(name: str, value: Any) -> None:
+    """Raise a ValueError if offsets, sizes or indices of an array of Arrow point beyond its buffers.
+
+    Arrow reads streams without looking at these, and whatever is done with the array reads what they point at. Strings
+    that are not UTF-8 pass.
+
+    Args:
+        name: the name of the argument or source.
+        value: an array or chunked array of any type.
+    """
+    arrow: Any = sys.modules["pyarrow"]
+    for chunk in value.chunks if isinstance(value, arrow.ChunkedArray) else [value]:
+        try:
+            _as_binary(arrow, chunk).validate(full=True)
+        except arrow.ArrowException as error:
+            raise ValueError(f"{name}: damaged data of Arrow's type {chunk.type}: {error}; make them again") from None
+
+
+def _as_binary(arrow: Any, array: Any) -> Any:
+    """Return an array of strings as one of bytes with the same buffers, because validation would refuse non-UTF-8."""
+    if arrow.types.is_dictionary(array.type):
+        return arrow.DictionaryArray.from_arrays(array.indices, _as_binary(arrow, array.dictionary), safe=False)
+    kind = _AS_BINARY.get(str(array.type))
+    return array if kind is None else array.view(getattr(arrow, kind)())
+
+
+def elements(name: str, value: Iterable[Any]) -> Iterator[Any]:
+    """Yield the elements of an iterable, those of Arrow arrays as Python objects.
+
+    Args:
+        name: the name of the argument or source.
+        value: the iterable.
+
+    Raises:
+        ValueError: the buffers of an Arrow array are damaged.
+    """
     if not hasattr(type(value), "to_pylist"):
         yield from value
         return
     column: Any = value
-    for start in range(0, len(column), _ROWS):
-        yield from column[start : start + _ROWS].to_pylist()
+    for chunk in getattr(column, "chunks", [column]):
+        if is_arrow(chunk):
+            check_arrow(name, chunk)
+        for start in range(0, len(chunk), _ROWS):
+            yield from chunk[start : start + _ROWS].to_pylist()
 
 
 def _article(noun: str) -> str:

@@ -303,7 +303,7 @@ def read_dataset(policy: ErrorPolicy) -> Iterator[Document]:
 def read_iterable(policy: ErrorPolicy) -> Iterator[Document]:
     """Yield the texts of an iterable, including those in nested lists; with columns to copy, of its records."""
     column = policy.shard.source.column
-    for index, element in enumerate(elements(policy.shard.source.data)):
+    for index, element in enumerate(elements(policy.shard.name, policy.shard.source.data)):
         policy.record = index
         if policy.copied and isinstance(element, dict):
             if (wrong := _read_values(policy, element)) is not None:

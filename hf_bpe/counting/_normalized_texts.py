@@ -36,7 +36,7 @@ class NormalizedTexts:
         self._special_tokens = TokenFinder(special_tokens)
 
     def __iter__(self) -> Iterator[Any]:
-        for text in elements(self._texts):
+        for text in elements("texts", self._texts):
             yield [*map(self._normalized, text)] if isinstance(text, (list, tuple)) else self._normalized(text)
 
     def _normalized(self, text: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from hf_bpe._utils.arguments import at_least, check_choice, check_flag, check_str, check_strs, checked, optional
 from hf_bpe._utils.paths import output_url
+from hf_bpe._utils.tables import check_arrow
 from hf_bpe.encoding import _randomness as randomness
 from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, framed_rows, import_arrow
 from hf_bpe.encoding._randomness import Randomness
@@ -121,7 +122,7 @@ class ArrowEncoder:
 
         Raises:
             TypeError: the argument is neither, or the column holds no strings.
-            ValueError: there is no such column, or several; or ids do not fit the type or the lists.
+            ValueError: there is no such column, or several, or one is damaged; or ids do not fit the type or the lists.
         """
         arrow = import_arrow()
         given: Any = rows
@@ -162,7 +163,9 @@ class ArrowEncoder:
         return rows.column(name)
 
     def _numbers(self, rows: Any) -> list[int]:
-        numbers: list[int] = self._one_column(rows, str(self._first_text)).to_pylist()
+        column = self._one_column(rows, str(self._first_text))
+        check_arrow("first_text", column)
+        numbers: list[int] = column.to_pylist()
         if not all(isinstance(number, int) for number in numbers):
             raise ValueError(f"first_text: expected an integer in each row of {self._first_text!r}")
         return numbers

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from hf_bpe._utils.tables import check_arrow
 from hf_bpe.encoding._encoder import Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._stochastok import TokenSplits
@@ -54,12 +54,6 @@ def import_arrow() -> Any:
         raise ImportError("Arrow needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'") from None
 
 
-def is_arrow(value: object) -> bool:
-    """Return whether a value is an array or chunked array of Arrow, without importing pyarrow."""
-    arrow = sys.modules.get("pyarrow")
-    return arrow is not None and isinstance(value, (arrow.Array, arrow.ChunkedArray))
-
-
 def arrow_texts(name: str, values: Any) -> Iterator[ArrowTexts]:
     """Yield the texts of an array of Arrow: of all string and binary types, of dictionaries of them, and of slices.
 
@@ -69,17 +63,20 @@ def arrow_texts(name: str, values: Any) -> Iterator[ArrowTexts]:
 
     Raises:
         TypeError: the values are no strings.
+        ValueError: their buffers are damaged.
     """
     arrow = import_arrow()
     kind = values.type.value_type if arrow.types.is_dictionary(values.type) else values.type
     if str(kind) not in _KINDS:
         raise TypeError(f"{name}: expected strings, got Arrow's {values.type}; give a column of strings")
     if isinstance(values, arrow.Array):
+        check_arrow(name, values)
         yield _texts(arrow, [values])
         return
     chunks: list[Any] = []
     size = 0
     for chunk in values.chunks:
+        check_arrow(name, chunk)  # before nbytes, which reads offsets
         if chunks and size + chunk.nbytes > _TOGETHER:
             yield _texts(arrow, chunks)
             chunks, size = [], 0
@@ -98,7 +95,7 @@ def _texts(arrow: Any, chunks: list[Any]) -> ArrowTexts:
         return ArrowTexts(b"", np.empty(0, np.int64), np.empty(0, np.int64), None)
     _, offsets, data = array.buffers()
     dtype = _OFFSET_DTYPES[str(array.type)]
-    bounds = np.frombuffer(offsets, dtype)[array.offset : array.offset + number + 1].astype(np.int64)
+    bounds = np.frombuffer(offsets, dtype, array.offset + number + 1)[array.offset :].astype(np.int64)
     begins, ends, nulls = bounds[:-1], bounds[1:], None
     if array.null_count:
         nulls = array.is_null().to_numpy(zero_copy_only=False)

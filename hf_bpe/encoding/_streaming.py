@@ -43,7 +43,7 @@ def _as_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
     surrogate = ""
     refuse_tables("pieces", pieces)
     pieces = check_sequence("pieces", pieces, "texts, such as a list or an open file")
-    for index, piece in enumerate(elements(pieces)):
+    for index, piece in enumerate(elements("pieces", pieces)):
         if isinstance(piece, str):
             text = surrogate + piece
             surrogate = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""

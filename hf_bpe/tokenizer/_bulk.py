@@ -98,7 +98,7 @@ def check_texts(name: str, value: Any) -> list[AnyText]:
         texts = [*value]
     else:
         refuse_tables(name, value)
-        texts = [*elements(check_sequence(name, value, "a list of texts"))]
+        texts = [*elements(name, check_sequence(name, value, "a list of texts"))]
     if not (all(map(str.__instancecheck__, texts)) or {*map(type, texts)} <= {str, bytes}):
         for at, text in enumerate(texts):
             check_text(f"{name}[{at}]", text)

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from hf_bpe._utils.arguments import check_choice, check_flag, checked, optional
+from hf_bpe._utils.tables import is_arrow
 from hf_bpe.canonical._canonical import CanonicalIds
-from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, import_arrow, is_arrow, joined
+from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, import_arrow, joined
 from hf_bpe.encoding._encoder import AnyText, Ids, Numbers, Padding
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._streaming import encode_blocks
@@ -147,6 +148,7 @@ class BulkMethods(TokenizerState):
         Raises:
             ImportError: pyarrow is not installed.
             TypeError: the texts are no strings.
+            ValueError: offsets or sizes of Arrow point beyond its buffers.
 
         >>> import pyarrow as pa
         >>> from hf_bpe import BPETokenizer
