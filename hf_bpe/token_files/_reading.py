@@ -121,12 +121,15 @@ def _read_table(paths: Sequence[Path], dtype: npt.DTypeLike, copied: Sequence[st
             else:
                 batches = iter(arrow.ipc.open_stream(opened))
             for batch in batches:
+                batch.validate(full=True)  # a stream is read without looking into its buffers
                 rows = batch.column(COLUMN)
+                if rows.type != arrow.list_(arrow.uint32()):
+                    raise ValueError(f"{paths[0]} is damaged: expected lists of uint32 as {COLUMN!r}, got {rows.type}")
                 offsets = rows.offsets.to_numpy()
                 ids = rows.values.to_numpy()[offsets[0] : offsets[-1]]
                 values = [*zip(*(batch.column(name).to_pylist() for name in copied), strict=True)]
                 yield Chunk(ids.astype(dtype, copy=False), (offsets[1:] - offsets[0]).astype(np.int64), values)
-        except (arrow.ArrowInvalid, KeyError) as error:
+        except (arrow.ArrowException, KeyError) as error:
             raise ValueError(f"{paths[0]} is damaged: {error}") from None
 
 
