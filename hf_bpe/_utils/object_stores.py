@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -165,13 +166,13 @@ def fetch(file: Path, url: str, options: StorageOptions | None = None) -> None:
     download(url, file, options)
 
 
-def sizes(url: str, options: StorageOptions | None = None) -> dict[str, int]:
-    """Return the sizes of all files in a folder, at any depth, by their paths in it."""
+def sizes(url: str, options: StorageOptions | None = None, max_depth: int | None = None) -> dict[str, int]:
+    """Return the sizes of the files in a folder, by default at any depth, by their paths in it."""
     system, path = file_system(url, options)
 
     def find() -> dict[str, int]:
         system.invalidate_cache()
-        found = system.find(path, detail=True)
+        found = system.find(path, maxdepth=max_depth, detail=True)
         folder = system._strip_protocol(path).rstrip("/")
         inside = {name.removeprefix(folder).lstrip("/"): about["size"] for name, about in found.items()}
         return {name: size for name, size in inside.items() if _is_safe(name)}
@@ -215,14 +216,25 @@ def _is_safe(name: str) -> bool:
 
 @contextmanager
 def as_local_folder(
-    url: str, suffixes: Collection[str], max_bytes: int, options: StorageOptions | None = None
+    url: str, files: Collection[str], max_bytes: int, options: StorageOptions | None = None
 ) -> Iterator[Path]:
-    """Yield a temporary folder with copies of the files of a folder that have some suffixes and are not too large."""
+    """Yield a temporary folder with copies of some files of a folder.
+
+    Args:
+        url: the folder, which may hold a corpus as well.
+        files: patterns of paths in it, in which `*` stands for a part of one name.
+        max_bytes: the size from which on a file is left out.
+        options: what fsspec takes to reach the URL.
+    """
+
+    def is_wanted(path: str) -> bool:
+        return any(path.count("/") == each.count("/") and fnmatchcase(path, each) for each in files)
+
     with tempfile.TemporaryDirectory() as folder:
-        there = sizes(url, options)
-        found = [name for name, size in there.items() if size <= max_bytes and PurePosixPath(name).suffix in suffixes]
+        there = sizes(url, options, 1 + max(each.count("/") for each in files))
+        found = [name for name, size in there.items() if size <= max_bytes and is_wanted(name)]
         if not found:
-            raise FileNotFoundError(f"no file that ends in {', '.join(suffixes)} in {url!r}{advice(url)}")
+            raise FileNotFoundError(f"no file of a tokenizer in {url!r}: expected {', '.join(files)}{advice(url)}")
         transfer(fetch, ((Path(folder, name), join(url, name)) for name in found), options)
         yield Path(folder)
 

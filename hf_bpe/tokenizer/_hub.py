@@ -17,12 +17,11 @@ from transformers.utils.hub import cached_file
 
 from hf_bpe._utils.visible import in_one_line
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE
-from hf_bpe.tokenizer._saving.folders import OTHER_FILES, OWN_FILES, is_given
+from hf_bpe.tokenizer._saving.folders import FOLDER_FILES, OTHER_FILES, OWN_FILES, is_given
 
 _FILES = (*OWN_FILES, *OTHER_FILES, CONFIG_FILE)
 # What conversion reads besides the vocabulary. The code is compared with what is known of it, and not run.
 _SIDES = (CONFIG_FILE, "chat_template.jinja", "tokenization_kimi.py")
-_TOKENIZER_FILES = ("*.json", "merges.txt", "*.jinja", "*.tiktoken", "tiktoken.model")
 _WHERE = ("cache_dir", "local_files_only", "revision", "token")
 _PATH = re.compile(r"^[./~\\]|^[A-Za-z]:|/.*/")  # no repository has such a name
 
@@ -81,7 +80,7 @@ def repository_to_convert(name: str | os.PathLike[str], options: Mapping[str, An
     return folder if any((folder / file).is_file() for file in OTHER_FILES) else None
 
 
-def download(name: str, options: Mapping[str, Any], files: Sequence[str] = _TOKENIZER_FILES) -> Path:
+def download(name: str, options: Mapping[str, Any], files: Sequence[str] = FOLDER_FILES) -> Path:
     """Return the folder in the Hub's cache with the files of a repository, those of tokenizers by default.
 
     Args:

@@ -307,7 +307,7 @@ def test_tokenizers_and_counts_go_to_a_store_and_back(tokenizer, corpus, store, 
     assert BPETokenizer.convert_from(folder, **options).encode("lower 42") == tokenizer.encode("lower 42")
     store.put("tok/model.safetensors", b"large")
     assert BPETokenizer.convert_from(folder, **options).model == tokenizer.model
-    with pytest.raises(FileNotFoundError, match=r"no file that ends in \.json, .* in .*/none'"):
+    with pytest.raises(FileNotFoundError, match=r"no file of a tokenizer in '.*/none': expected tokenizer.json, "):
         BPETokenizer.convert_from(f"{store.url}/none", **options)
     counts = count(corpus)
     counts.save(f"{store.url}/x.counts", **options)
@@ -316,6 +316,20 @@ def test_tokenizers_and_counts_go_to_a_store_and_back(tokenizer, corpus, store, 
         WordCounts.load(f"{store.url}/none.counts", **options)
     with pytest.raises(ValueError, match="push_to_hub: expected False with a URL"):
         tokenizer.save_pretrained(folder, push_to_hub=True, **options)
+
+
+def test_only_files_of_a_tokenizer_are_downloaded(tokenizer, tmp_path, monkeypatch):
+    url = f"memory://{tmp_path.name}"
+    tokenizer.chat_template = {"default": "{{ messages }}", "tools": "{{ tools }}"}
+    system = fsspec.filesystem("memory")
+    written = tokenizer.save_pretrained(url)
+    for name in ("corpus.json", "train.txt", "other.model", "data/tokenizer.json", "data/tools.jinja", "a/b.tiktoken"):
+        system.pipe(f"{url}/{name}", b"no file of this tokenizer")
+    downloaded, download = [], object_stores.download
+    monkeypatch.setattr(object_stores, "download", lambda url, *rest: [downloaded.append(url), download(url, *rest)])
+    loaded = BPETokenizer.convert_from(url)
+    assert loaded.chat_template == tokenizer.chat_template
+    assert sorted(downloaded) == sorted(written)
 
 
 def test_counting_resumes_from_a_work_folder_on_a_store(corpus, tmp_path, caplog):

@@ -24,14 +24,12 @@ from hf_bpe.pretokenizers._patterns import AnyPattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._methods.state import TokenizerState
 from hf_bpe.tokenizer._options import check_settings
+from hf_bpe.tokenizer._saving.folders import FOLDER_FILES
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from hf_bpe.editing._edits import Edited
-
-
-_FILES = (".json", ".txt", ".model", ".jinja", ".tiktoken")  # of tokenizers, next to which a model may be
 
 
 class ConversionMethods(TokenizerState):
@@ -104,7 +102,7 @@ class ConversionMethods(TokenizerState):
                 Mistral's `tekken.json`, and a folder with tiktoken's ranks and `tokenizer_config.json`; code in such
                 a folder is not run. Where tiktoken is installed, also the name of one of its encodings or of a model
                 of OpenAI, such as "cl100k_base" or "gpt-4o"; a file or folder of that name comes first. A URL is of a
-                folder, such as `s3://bucket/tokenizer`.
+                folder, such as `s3://bucket/tokenizer`, of which the files of a tokenizer are copied, by their names.
             format: the name of the file's format; None to detect it.
             pattern: the split pattern, for files that do not store it, such as `.tiktoken`.
             special_tokens: content → id, for files that do not store them.
@@ -128,7 +126,7 @@ class ConversionMethods(TokenizerState):
 
         with ExitStack() as stack:
             if isinstance(source, (str, os.PathLike)) and (url := output_url(source)) is not None:
-                source = stack.enter_context(as_local_folder(url, _FILES, MAX_BYTES, storage_options))
+                source = stack.enter_context(as_local_folder(url, FOLDER_FILES, MAX_BYTES, storage_options))
             definition = definition_of(source, format=format, pattern=pattern, special_tokens=special_tokens)
         return cls.from_definition(definition, **kwargs)
 

@@ -57,6 +57,15 @@ HUB_ARGUMENTS = frozenset(
 OWN_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
 OTHER_FILES = ("tekken.json", "tiktoken.model", "qwen.tiktoken")
 """The names of files that only `BPETokenizer.convert_from` reads; any other `*.tiktoken` is one, too."""
+FOLDER_FILES = (
+    *OWN_FILES,
+    *OTHER_FILES,
+    "*.tiktoken",
+    *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json", "generation_config.json"),
+    *("chat_template.jinja", "additional_chat_templates/*.jinja"),
+    "tokenization_kimi.py",  # is compared with what is known of it, and not run
+)
+"""All files of a folder that loading and converting read, as patterns of paths in it."""
 
 
 def needs_conversion(folder: Path, given: Mapping[str, Any]) -> bool:
