@@ -19,6 +19,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
+from hf_bpe._utils.paths import local_path
+
 Result = TypeVar("Result")
 StorageOptions = Mapping[str, Any]
 """What fsspec takes to reach a URL, such as `endpoint_url`; they may be secret, so hf_bpe writes them nowhere."""
@@ -50,8 +52,10 @@ def file_system(url: str, options: StorageOptions | None = None) -> tuple[Any, s
         ValueError: fsspec does not know the protocol, or the options are not for it.
         ImportError: fsspec, or what it needs for this URL, is not installed.
     """
+    # fsspec takes the % of file:// for a part of the name.
+    chain = "::".join(map(local_path, url.split("::")))
     try:
-        system, path = importlib.import_module("fsspec.core").url_to_fs(url, **(options or {}))
+        system, path = importlib.import_module("fsspec.core").url_to_fs(chain, **(options or {}))
     except ValueError as error:
         raise ValueError(f"{url}: {error}") from None
     except TypeError as error:  # names an option, and not its value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from typing import Any
+from urllib.parse import unquote
 
 from hf_bpe._utils.arguments import check_path
 
@@ -40,6 +41,20 @@ def output_url(value: str | os.PathLike[str]) -> str | None:
     return re.sub(r":[/\\]", "://", path, count=1)
 
 
+def local_path(name: str) -> str:
+    """Return the path that a URL `file://…` stands for, in which characters may be written as % and their bytes.
+
+    Any other name is returned as it is.
+
+    >>> local_path("a%20b"), local_path("file:///tmp/a%20b/c.txt")
+    ('a%20b', '/tmp/a b/c.txt')
+    """
+    if not name.startswith(_FILE):
+        return name
+    path = unquote(name.removeprefix(_FILE), errors="surrogateescape").lstrip("/")
+    return path if os.name == "nt" else f"/{path}"
+
+
 def check_destination(name: str, value: Any) -> Any:
     """Return the value if something can be written there: a path, or a URL as a str; of `file://…` the path.
 
@@ -54,10 +69,7 @@ def check_destination(name: str, value: Any) -> Any:
         return value
     if "::" in url:
         raise ValueError(f"{name}: expected a path or a plain URL, got {url!r}; leave out what is before ::")
-    if not url.startswith(_FILE):
-        return url
-    path = url.removeprefix(_FILE).lstrip("/")
-    return path if os.name == "nt" else f"/{path}"
+    return local_path(url)
 
 
 def check_output(name: str, value: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 from hf_bpe._utils.input_files import check_regular, is_open_pipe, open_stream
 from hf_bpe._utils.object_stores import StorageOptions, advice, file_system
-from hf_bpe._utils.paths import is_url
+from hf_bpe._utils.paths import is_url, local_path
 from hf_bpe._utils.visible import counted
 
 Format = Literal["text", "jsonl", "parquet"]
@@ -79,6 +79,7 @@ def find_files(name: str, wanted: Format | None = None, storage_options: Storage
         ImportError: fsspec needs another package for this URL.
         ValueError: fsspec does not know the protocol.
     """
+    name = local_path(name)
     if is_url(name):
         return _find_remote_files(name, wanted, storage_options)
     status = _status(name)

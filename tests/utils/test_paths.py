@@ -1,18 +1,19 @@
 """Most outputs are local paths: their writers refuse a URL before their work, and write nothing."""
 
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer, WordCounts, train
+from hf_bpe import BPETokenizer, Source, WordCounts, count, train
 from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.analysis import compare, report
 from hf_bpe.editing import Remap
 from hf_bpe.fast import accelerate
 from support.cases import case
-from support.commands import error
+from support.commands import error, run
 
 URLS = ["s3://bucket/x", "gs://b/x", "hf://datasets/a/b/x", "file:///tmp/x", "memory://x", "simplecache::s3://b/x"]
 
@@ -91,6 +92,26 @@ def test_url_given_as_text_stays_as_it_is():
         assert check_destination("output", url) == url
     assert check_destination("output", Path("s3://b/x")) == "s3://b/x"
     assert check_destination("output", "file:///tmp/x") == ("tmp/x" if os.name == "nt" else "/tmp/x")
+
+
+def test_urls_of_files_name_local_files(folder):
+    odd = folder / "a b" / "100%41 é [1]#?"
+    odd.mkdir(parents=True)
+    (odd / "low.txt").write_text("low lower lowest")
+    url, texts, expected = odd.as_uri(), (odd / "low.txt").as_uri(), count(["low lower lowest"])
+    assert "%20" in url
+    with zipfile.ZipFile(odd.parent / "all.zip", "w") as archive:
+        archive.write(odd / "low.txt", "a.txt")
+    packed = f"{odd.parent.as_uri()}/all.zip"
+    for source in (texts, url, [texts], Source(texts), f"zip://a.txt::{packed}", f"zip://*.txt::{packed}"):
+        assert count(source) == expected, source
+    count(texts).save(f"{url}/x.counts")
+    assert WordCounts.load(f"{url}/x.counts") == WordCounts.load(odd / "x.counts") == expected
+    tokenizer().save_pretrained(f"{url}/tok")
+    assert BPETokenizer.convert_from(f"{url}/tok").model == tokenizer().model
+    tokenizer().encode_files(texts, f"{url}/ids.npy")
+    run("encode", f"{url}/tok", texts, "-o", f"{url}/cli.npy")
+    assert (odd / "ids.npy").read_bytes() == (odd / "cli.npy").read_bytes()
 
 
 def test_local_file_whose_name_has_a_colon_is_written(folder):

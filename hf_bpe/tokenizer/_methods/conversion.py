@@ -13,7 +13,7 @@ from hf_bpe._utils.arguments import check_flag, check_keywords, check_mapping, c
 from hf_bpe._utils.input_files import MAX_BYTES
 from hf_bpe._utils.object_stores import as_local_folder
 from hf_bpe._utils.panics import panics_as_errors
-from hf_bpe._utils.paths import check_output, output_url
+from hf_bpe._utils.paths import check_output, local_path, output_url
 from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
 from hf_bpe.formats._definition import Definition
@@ -125,6 +125,7 @@ class ConversionMethods(TokenizerState):
         from hf_bpe.conversion import definition_of
 
         with ExitStack() as stack:
+            source = local_path(source) if isinstance(source, str) else source
             if isinstance(source, (str, os.PathLike)) and (url := output_url(source)) is not None:
                 source = stack.enter_context(as_local_folder(url, FOLDER_FILES, MAX_BYTES, storage_options))
             definition = definition_of(source, format=format, pattern=pattern, special_tokens=special_tokens)
