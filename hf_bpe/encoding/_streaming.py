@@ -78,10 +78,12 @@ class NpyWriter:
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
-        with self._file:
+        try:
             if error is None:
                 self._file.seek(0)
                 self._file.write(self._header())
+        finally:
+            self._file.close()  # may be the second time, after a full disk at the first
         if error is None:
             self._part.replace(self._path)
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shutil
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ from hf_bpe import BPETokenizer, Source
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._rows import Chunk
+from support.cases import case
 from support.killing import forked, kill_before_move
 from support.profiles import by_profile
 from support.token_files import LAYOUTS, content, contents, rows_of, shards_of
@@ -410,24 +412,32 @@ def test_a_work_folder_without_its_pieces_is_refused(tokenizer, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("format", [each for each in FORMATS if each != "parquet"])  # which pyarrow opens
 @pytest.mark.parametrize("work", [None, "work"])
-def test_a_full_disk_is_an_error_that_names_the_folder(tokenizer, tmp_path, monkeypatch, work):
-    """Let the file of ids, or a piece, be written to a device that is full."""
-    path = write_jsonl(tmp_path / "in.jsonl", ["low " * 10_000])
+def test_a_full_disk_is_an_error_that_names_the_folder(tokenizer, tmp_path, monkeypatch, format, work):
+    """Let one file of a shard, or a piece, be written to a device that is full."""
     written = Path.open
+    output = tmp_path / "out" / ("corpus.npy" if format == "npy" else "corpus")
+    for words in (1, 10_000):  # a short file is written when it is closed
+        options = {"format": format, "shard_tokens": 100_000, "work_dir": work and tmp_path / f"{work}{words}"}
+        path = write_jsonl(tmp_path / "in.jsonl", ["low " * words])
+        for suffix in [*([".pieces"] if work else []), *FORMATS[format].suffixes]:
 
-    def on_full_disk(self, mode="r", *args, **kwargs):
-        is_ids = mode == "wb" and self.suffix in (".bin", ".part")
-        return written(Path("/dev/full") if is_ids else self, mode, *args, **kwargs)
+            def on_full_disk(self, mode="r", *args, **kwargs):
+                is_full = mode == "xb" if suffix == ".pieces" else self.name.removesuffix(".part").endswith(suffix)  # noqa: B023
+                if is_full and mode[0] in "wx":
+                    return written(Path("/dev/full"), mode.replace("x", "w"), *args, **kwargs)
+                return written(self, mode, *args, **kwargs)
 
-    options = {"format": "megatron", "work_dir": work and tmp_path / work}
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", on_full_disk)
-        with pytest.raises(OSError, match="No space left on device") as error:
-            tokenizer.encode_files(path, tmp_path / "out" / "corpus", **options)
-    assert error.value.filename == str(tmp_path / "out")
-    assert not [*(tmp_path / "out").iterdir()]
-    assert tokenizer.encode_files(path, tmp_path / "out" / "corpus", **options).num_documents == 1
+            with case(words, suffix), monkeypatch.context() as patch:
+                patch.setattr(Path, "open", on_full_disk)
+                with pytest.raises(OSError, match="No space left on device") as error:
+                    tokenizer.encode_files(path, output, **options)
+                assert error.value.filename == str(output if format == "mds" else output.parent)
+                assert not [*(tmp_path / "out").iterdir()]
+        assert tokenizer.encode_files(path, output, **options).num_documents == 1
+        shutil.rmtree(tmp_path / "out")
 
 
 def test_malformed_input_leaves_no_file_that_looks_whole(tokenizer, tmp_path):
