@@ -114,7 +114,10 @@ def find_compiler() -> str | None:
 
 def compiles(command: str, language: str, source: str) -> bool:
     """Return whether a command compiles and links a shared library."""
-    program, *arguments = shlex.split(command)
+    try:
+        program, *arguments = shlex.split(command)
+    except ValueError:  # a quote that does not end, or nothing but spaces
+        return False
     if shutil.which(program) is None:
         return False
     standard = ["-std=c++20"] if language == "c++" else []

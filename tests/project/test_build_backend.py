@@ -5,6 +5,7 @@ import email
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -159,6 +160,15 @@ def test_the_first_compiler_of_the_machine_that_knows_the_standard_is_used(tmp_p
     assert COMPILERS.find_compiler() == "clang++"
     monkeypatch.setenv("CXX", f"{tmp_path / 'clang++'} -m64")
     assert COMPILERS.find_compiler() == f"{tmp_path / 'clang++'} -m64"
+
+
+@posix
+@pytest.mark.parametrize("variable", ["CC", "CXX"])
+def test_a_command_that_is_no_command_is_named(monkeypatch, variable):
+    for command in ("'", " ", 'g++ "'):
+        monkeypatch.setenv(variable, command)
+        with pytest.raises(COMPILERS.NoCompilerError, match=re.escape(f"{variable}={command} does not compile C")):
+            COMPILERS.find_compiler()
 
 
 @posix
