@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ COUNTS = ("tokens", "documents", "rows", "tokens_left_out")
 OF_FILES: dict[Any, Any] = {
     **dict.fromkeys(COUNTS, int),
     "made_by": str,
-    "dtype": str,
+    "dtype": re.compile("uint16|uint32|int32"),
     "shard_tokens": Optional(int),
     "skipped": SKIPPED,
     "shards": [{"files": SHARD_FILES, "tokens": int, "rows": int}],

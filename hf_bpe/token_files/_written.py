@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.paths import output_url
 from hf_bpe._utils.shapes import Optional, check_shape
@@ -60,7 +61,7 @@ class TokenFiles(NamedTuple):
         try:
             content = check_shape(read_json(path), _MANIFEST)
             if content["format"] not in FORMATS:
-                raise ValueError(f"format: got {content['format']!r}")
+                raise ValueError(f"format: got {short_repr(content['format'])}")
         except ValueError as error:
             raise ValueError(f"{path} is not a manifest of token files, or is damaged: {error}") from None
         return cls(path, content)
