@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from hf_bpe._utils.paths import local_path
+from hf_bpe._utils.paths import local_path, without_credentials
 
 Result = TypeVar("Result")
 StorageOptions = Mapping[str, Any]
@@ -57,12 +57,13 @@ def file_system(url: str, options: StorageOptions | None = None) -> tuple[Any, s
     try:
         system, path = importlib.import_module("fsspec.core").url_to_fs(chain, **(options or {}))
     except ValueError as error:
-        raise ValueError(f"{url}: {error}") from None
+        raise ValueError(without_credentials(f"{url}: {error}")) from None
     except TypeError as error:  # names an option, and not its value
-        raise ValueError(f"storage_options: {sorted(options or {})} are not for {url}: {error}") from None
+        message = f"storage_options: {sorted(options or {})} are not for {url}: {error}"
+        raise ValueError(without_credentials(message)) from None
     except ImportError as error:
         needed = "fsspec" if isinstance(error, ModuleNotFoundError) else "another package besides fsspec"
-        raise ImportError(f"{url}: this URL needs {needed}: {error}") from None
+        raise ImportError(without_credentials(f"{url}: this URL needs {needed}: {error}")) from None
     return system, path
 
 
@@ -238,7 +239,8 @@ def as_local_folder(
         there = sizes(url, options, 1 + max(each.count("/") for each in files))
         found = [name for name, size in there.items() if size <= max_bytes and is_wanted(name)]
         if not found:
-            raise FileNotFoundError(f"no file of a tokenizer in {url!r}: expected {', '.join(files)}{advice(url)}")
+            where = repr(without_credentials(url))
+            raise FileNotFoundError(f"no file of a tokenizer in {where}: expected {', '.join(files)}{advice(url)}")
         transfer(fetch, ((Path(folder, name), join(url, name)) for name in found), options)
         yield Path(folder)
 
@@ -260,8 +262,10 @@ def _retried(action: Callable[[], Result], url: str, done: str, clean_up: Callab
                 clean_up()
             if isinstance(error, _PERMANENT) or attempt == _ATTEMPTS:
                 kind = next((each for each in _KEPT if isinstance(error, each)), OSError)
-                raise kind(f"{url} cannot be {done}: {error or repr(error)}{advice(url)}") from error
+                message = without_credentials(f"{url} cannot be {done}: {error or repr(error)}")
+                raise kind(f"{message}{advice(url)}") from error
             pause = _PAUSE * 2 ** (attempt - 1) * random.uniform(0.5, 1.5)
-            logger.warning("%s: attempt %d of %d failed, next in %.1f s: %s", url, attempt, _ATTEMPTS, pause, error)
+            message = f"{url}: attempt {attempt} of {_ATTEMPTS} failed, next in {pause:.1f} s: {error}"
+            logger.warning("%s", without_credentials(message))
             time.sleep(pause)
     raise AssertionError("the last attempt returns or raises")

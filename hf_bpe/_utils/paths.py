@@ -16,6 +16,8 @@ _URL = re.compile(rf"{_SCHEME}//")
 _OUTPUT_URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}[/{re.escape(os.sep)}]")
 _WHOLE_URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}//")
 
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")  # before the host
+
 
 def is_url(name: str) -> bool:
     """Return whether a name is a URL rather than a path.
@@ -24,6 +26,15 @@ def is_url(name: str) -> bool:
     (True, False, False)
     """
     return _URL.match(name) is not None
+
+
+def without_credentials(text: str) -> str:
+    """Return a text, such as a URL or a message, without the users and passwords of its URLs.
+
+    >>> without_credentials("no file 'http://user:secret@host/a@b.txt'")
+    "no file 'http://…@host/a@b.txt'"
+    """
+    return _CREDENTIALS.sub("…@", text)
 
 
 def output_url(value: str | os.PathLike[str]) -> str | None:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 from hf_bpe._utils.input_files import check_regular, is_open_pipe, open_stream
 from hf_bpe._utils.object_stores import StorageOptions, advice, file_system
-from hf_bpe._utils.paths import is_url, local_path
+from hf_bpe._utils.paths import is_url, local_path, without_credentials
 from hf_bpe._utils.visible import counted
 
 Format = Literal["text", "jsonl", "parquet"]
@@ -216,13 +216,13 @@ def _find_remote_files(url: str, wanted: Format | None, storage_options: Storage
         details = system.info(path)
     except FileNotFoundError:
         if not _is_glob(path):
-            raise FileNotFoundError(f"no file {url!r}{advice(url)}") from None
+            raise FileNotFoundError(f"no file {without_credentials(url)!r}{advice(url)}") from None
         found = system.glob(path, detail=True)
         found = {name: found[name] for name in found if "/." not in name or "/." in path}  # as a local glob does
         names = _only_files(url, {name: found[name]["type"] == "directory" for name in sorted(found)})
         return [remote_file(name, found[name]) for name in names]
     if details["type"] == "other":  # fsspec's name for local FIFOs, devices and sockets
-        raise OSError(f"{url} is not a regular file; expected a file or a directory")
+        raise OSError(f"{without_credentials(url)} is not a regular file; expected a file or a directory")
     if details["type"] != "directory":
         return [File(url, details.get("size"), system.ukey(path))]
     inside = {item[0].removeprefix(path).lstrip("/"): item for item in system.find(path, detail=True).items()}
