@@ -129,5 +129,6 @@ def check_in_place(folder: Path, records: Iterable[ShardRecord], work: Path) -> 
             found = path.stat() if path.is_file() else None
             if found is None or (found.st_size, found.st_mtime_ns) != (size, record.modified[name]):
                 raise ValueError(
-                    f"{path} is missing or has changed since it was written; delete {work} to encode again"
+                    f"{path} is missing or has changed since it was written, or was copied without its time; copy it "
+                    f"with its time (cp -p, rsync -t), or delete {work} to encode again"
                 )

@@ -367,6 +367,9 @@ def test_output_of_another_run_is_not_taken_for_that_of_this_one(tokenizer, tmp_
     path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower"])
     options = {"format": "nanogpt", "work_dir": tmp_path / "work"}
     written = tokenizer.encode_files(path, tmp_path / "out", **options)
+    os.utime(written.ids, (0, 0))  # as of a copy
+    with pytest.raises(ValueError, match=r"was copied without its time; copy it with its time \(cp -p, rsync -t\)"):
+        tokenizer.encode_files(path, tmp_path / "out", **options)
     content = written.ids.read_bytes()
     written.ids.write_bytes(content[::-1])
     with pytest.raises(ValueError, match="is missing or has changed since it was written"):
