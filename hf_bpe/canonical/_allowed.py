@@ -12,18 +12,16 @@ import numpy.typing as npt
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.cached_property import cached_property
+from hf_bpe.canonical._boundaries import find_last_boundary
 from hf_bpe.canonical._continuations import Continuations, find_context
 from hf_bpe.canonical._neighbors import Bits, StableNeighbors
 from hf_bpe.canonical._normal_form import NormalForm, has_segment, is_separate
 from hf_bpe.canonical._token_texts import TokenTexts
 from hf_bpe.canonical._whole_words import WholeWords
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._encoder import AddedTokenTuple, Options
-from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._settled_cuts import SettledCuts
+from hf_bpe.encoding._encoder import AddedTokenTuple
 from hf_bpe.encoding._token_finder import TokenFinder
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
-from hf_bpe.pretokenizers._patterns import safe_cut_in_bytes
 
 _REFUSED = "allowed tokens are not known for this tokenizer: "
 _WINDOW = 32  # ids that are looked at first
@@ -31,7 +29,6 @@ _TAILS = 1 << 11  # results that are kept
 _CONTENTS = 1 << 8  # results that are kept
 _LONGEST_ADDED = 1000  # characters; all beginnings are kept
 _SEGMENT = 4  # ids that are looked at first for the beginning of a segment
-_LONG = 48  # bytes without a safe cut from which on a settled one is searched for
 
 
 class AllowedTokens:
@@ -83,8 +80,6 @@ class AllowedTokens:
             )
         self.added_ids = np.array([*self._added], np.int64)
         self._continuations = Continuations(model.pattern, texts, self.size)
-        self._safe_cut = safe_cut_in_bytes(model.pattern)
-        self._settled_cuts = SettledCuts(make_encoder(model), (), Options())
         self._after = lru_cache(_TAILS)(self._after_tail)
         self._starting_with = lru_cache(_CONTENTS)(self._tokens_starting_with)
         self._added_bits = self._bits(self._added)
@@ -212,13 +207,7 @@ class AllowedTokens:
             if self._model.pattern is None:  # then stable neighbors decide all but the end of a character
                 begins = (at for at, token in enumerate(tokens) if token and token[0] & 0xC0 != 0x80)
                 return ids[start + max(begins, default=0) :]
-            cut = max((match.start() for match in self._safe_cut.finditer(text, 1)), default=0)
-            if len(text) - cut > _LONG:
-                # The first of the ids may begin inside a character, whose bytes are left out.
-                lead = next((at for at, byte in enumerate(text[cut : cut + 4]) if byte & 0xC0 != 0x80), 0)
-                rest = text[cut + lead :].decode("utf-8", "ignore")
-                found = len(rest[: self._settled_cuts.find_last(rest)].encode())
-                cut += lead + found if found else 0
+            cut = find_last_boundary(text)
             if cut > 0 or is_all:
                 break
             wanted *= 4
