@@ -190,6 +190,8 @@ def command(
 
 def main() -> None:
     """Run the command line: the entry point of the script `hf-bpe`."""
+    # No command needs torch, but transformers imports it with AutoTokenizer: seconds, and 250 MB. None hides a package.
+    sys.modules.setdefault("torch", None)  # type: ignore[arg-type]
     signal.signal(signal.SIGTERM, _terminate)
     app(prog_name="hf-bpe")
 

@@ -333,9 +333,6 @@ class BPETokenizer(
             ValueError: a file is damaged or missing, the files contradict each other, or a file was not saved together
                 with the others.
 
-        Warns:
-            UserWarning: `AutoTokenizer` loads the `tokenizer.json` as a class that gives other ids.
-
         >>> _ = BPETokenizer.train(["low lower"], vocab_size=258).save_pretrained("my-tokenizer")
         >>> BPETokenizer.from_pretrained("my-tokenizer", padding_side="left").encode("low")
         [257]
@@ -360,9 +357,7 @@ class BPETokenizer(
             return cls.convert_from(
                 to_convert, **{name: value for name, value in options.items() if name not in HUB_ARGUMENTS}
             )
-        # What AutoTokenizer loads as this class it does not load as another.
-        compares = {} if options.get("_from_auto") else {"_compares_classes": True}
-        loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **options, **compares)
+        loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **options)
         return loaded
 
 

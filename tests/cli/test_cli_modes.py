@@ -9,6 +9,7 @@ import typer.main
 from hf_bpe import WordCounts
 from hf_bpe.cli import app
 from support.commands import run
+from support.processes import run_code, torch_that_is_not_imported
 
 # Arguments of each command. OUT is a name of nothing, the other words in capitals are files and folders.
 COMMANDS = {
@@ -46,12 +47,16 @@ def files(folder, text, tmp_path_factory):
     run("encode", folder, text, "-o", path / "parts" / "x.npy", "--shard", "0/1")
     run("encode", folder, text, "-o", path / "tokens.npy")
     parts = path / "parts"
+    run("convert", folder, path / "foreign" / "tokenizer.json")
+    (path / "foreign" / "tokenizer_config.json").write_text('{"tokenizer_class": "LlamaTokenizer"}', encoding="utf-8")
+    (path / "foreign" / "config.json").write_text('{"model_type": "llama"}', encoding="utf-8")
     return {
         "PARTS": parts,
         "TOKENS": path / "tokens",
         "TEXT": text,
         "FOLDER": folder,
         "OTHER": path / "other",
+        "FOREIGN": path / "foreign",
         "COUNTS": path / "x.counts",
         "IDS": path / "ids",
     }
@@ -83,6 +88,31 @@ def test_quiet_commands_say_nothing(command, files, tmp_path):
     quiet = run(*words, "--quiet")
     assert quiet.stderr == ""
     assert quiet.stdout == ("" if "OUT" in COMMANDS[command] else run(*words).stdout)
+
+
+def test_no_command_imports_torch(files, tmp_path):
+    lines = []
+    for command in COMMANDS:
+        (tmp_path / command).mkdir()
+        lines.append([*map(str, arguments(command, files, tmp_path / command))])
+    # These ask AutoTokenizer, with which transformers imports torch; the last one saves next to a config.json.
+    foreign = str(files["FOREIGN"])
+    lines += [["inspect", foreign], ["pad", foreign, "-o", foreign, "--multiple", "64", "--force"]]
+    code = """
+import contextlib, io
+from hf_bpe.cli import main
+imports = []
+for line in json.loads(sys.argv.pop()):
+    sys.argv[1:], sys.imports_of_torch = line, 0
+    with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
+        try:
+            main()
+        except SystemExit as end:
+            assert not end.code, line
+    imports.append([line[0], sys.imports_of_torch])
+print(json.dumps(imports))"""
+    imports = run_code(code, json.dumps(lines), PYTHONPATH=torch_that_is_not_imported(tmp_path))
+    assert imports == [[line[0], 0] for line in lines]
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,17 @@
 """`hf-bpe inspect` of folders: what AutoTokenizer loads, whether its ids are those of the file, and contradictions."""
 
-import importlib
 import json
 import socket
-import sys
-import warnings
 
 import pytest
 import transformers
 from packaging.version import Version
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe import BPEModel, train
 from hf_bpe._native_core import native_core
-from hf_bpe.tokenizer._saving.auto_tokenizer import _class_of_transformers
 from support.commands import error, run
 from support.families import FAMILIES, tokenizer_json
-from support.processes import run_code
 from support.samples import make_tokenizer
 from support.transformers_features import needs_class_of_its_own
 
@@ -24,8 +19,6 @@ from support.transformers_features import needs_class_of_its_own
 CORRECTS_LLAMA = Version(transformers.__version__) >= Version("5.22")
 LLAMA_2 = {"tokenizer_class": "LlamaTokenizer"}
 AS_LLAMA_2 = ("TokenizersBackend", "same") if CORRECTS_LLAMA else ("LlamaTokenizer", "other")
-GPT2 = {"tokenizer_class": "GPT2Tokenizer"}
-AUTO = "transformers.models.auto.tokenization_auto"
 FAST = {"tokenizer_class": "PreTrainedTokenizerFast"}
 
 
@@ -101,98 +94,6 @@ def test_special_tokens_that_only_auto_tokenizer_adds_are_told_apart_from_other_
         tmp_path / "x", content, {"tokenizer_class": "RobertaTokenizer", "cls_token": "<|bos|>", "sep_token": "<|eos|>"}
     )
     assert inspected(path)["auto_tokenizer"]["ids"] == "same in text, other special tokens added"
-
-
-@pytest.mark.parametrize(
-    ("family", "config", "loads"),
-    [
-        ("Llama 3", {"tokenizer_class": "Qwen2Tokenizer"}, "Qwen2Tokenizer"),
-        ("gpt-oss, Llama 4", {"tokenizer_class": "GPT2Tokenizer"}, "GPT2Tokenizer"),
-        ("Qwen2, 2.5, 3", {"tokenizer_class": "Qwen2Tokenizer"}, None),
-        ("Llama 3", FAST, None),
-        ("GPT-2", None, None),
-    ],
-)
-@pytest.mark.parametrize("load", ["from_pretrained", "convert_from"])
-@pytest.mark.parametrize("is_imported", [True, False], ids=["AutoTokenizer imported", "not imported"])
-def test_loading_warns_of_a_class_of_transformers_with_other_ids(
-    tmp_path, monkeypatch, model, family, config, loads, load, is_imported
-):
-    importlib.import_module(AUTO)
-    if not is_imported:
-        monkeypatch.delitem(sys.modules, AUTO)
-    path = folder_of(tmp_path / "x", tokenizer_json(FAMILIES[family], model), config)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        getattr(BPETokenizer, load)(path)
-    found = [str(each.message) for each in caught if "AutoTokenizer" in str(each.message)]
-    assert [f"AutoTokenizer loads it as {loads}, which gives other ids" in text for text in found] == [True] * bool(
-        loads
-    )
-
-
-def test_loading_imports_auto_tokenizer_only_to_ask_it(tmp_path, model):
-    content = tokenizer_json(FAMILIES["GPT-2"], model)
-    paths = [folder_of(tmp_path / str(number), content, config) for number, config in enumerate([FAST, GPT2, None, {}])]
-    code = f"""
-from hf_bpe import BPETokenizer
-found = []
-for folder in sys.argv[1:]:
-    BPETokenizer.from_pretrained(folder)
-    found.append({AUTO!r} in sys.modules)
-print(json.dumps(found))"""
-    assert run_code(code, *paths) == [False, False, False, True]
-
-
-def test_a_class_is_compared_without_importing_the_package_of_all_models(tmp_path, model):
-    same = folder_of(tmp_path / "same", tokenizer_json(FAMILIES["GPT-2"], model), GPT2)
-    other = folder_of(tmp_path / "other", tokenizer_json(FAMILIES["Llama 3"], model), GPT2)
-    code = """
-import warnings
-from hf_bpe import BPETokenizer
-found = []
-for folder in sys.argv[1:]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        BPETokenizer.from_pretrained(folder)
-    texts = [str(each.message) for each in caught]
-    found.append(["transformers.models" in sys.modules, [text for text in texts if "gives other ids" in text] != []])
-print(json.dumps(found))"""
-    # Where the class differs, AutoTokenizer is imported to compare ids.
-    assert run_code(code, same, other) == [[False, False], [True, True]]
-
-
-@pytest.mark.parametrize("name", ["GPT2Tokenizer", "Qwen2Tokenizer", "LlamaTokenizer", "RobertaTokenizer"])
-def test_a_class_taken_from_its_module_alone_is_that_of_transformers(monkeypatch, name):
-    expected = getattr(sys.modules["transformers"], name)  # another test may have imported it again
-    monkeypatch.delitem(sys.modules, "transformers.models")
-    taken = _class_of_transformers(name)
-    assert taken is not expected
-    assert (taken.__module__, taken.__qualname__) == (expected.__module__, expected.__qualname__)
-    assert taken.__init__.__code__ == expected.__init__.__code__
-    assert getattr(sys.modules[expected.__module__], name) is expected
-
-
-@pytest.mark.parametrize("module", ["models.no_such.tokenization", "models.gpt2.configuration_gpt2", "tokenizers", ""])
-def test_transformers_is_asked_for_a_class_that_cannot_be_taken_from_its_module(monkeypatch, module):
-    transformers = sys.modules["transformers"]  # another test may have imported it again
-    expected = transformers.GPT2Tokenizer
-    monkeypatch.setitem(transformers._class_to_module, "GPT2Tokenizer", module)
-    monkeypatch.delitem(sys.modules, "transformers.models")
-    assert _class_of_transformers("GPT2Tokenizer") is expected
-
-
-def test_a_class_that_transformers_does_not_have_is_none(monkeypatch):
-    monkeypatch.delitem(sys.modules, "transformers.models", raising=False)
-    assert _class_of_transformers("NoSuchTokenizer") is None
-
-
-@needs_class_of_its_own("qwen2")
-def test_class_with_other_ids_is_found_by_its_model_type(tmp_path, model):
-    path = folder_of(tmp_path / "x", tokenizer_json(FAMILIES["Llama 3"], model), FAST, {"model_type": "qwen2"})
-    with pytest.warns(UserWarning, match="loads it as Qwen2Tokenizer") as caught:
-        BPETokenizer.from_pretrained(path)
-    assert caught[0].filename == __file__
 
 
 def test_truncation_and_padding_of_a_file_change_no_comparison(tmp_path, model):

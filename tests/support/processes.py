@@ -7,6 +7,23 @@ import sys
 
 from support.patience import PATIENCE
 
+# transformers looks for the metadata first: without them it would import the package to ask for its version.
+_TORCH = {
+    "torch-9.9.dist-info/METADATA": "Metadata-Version: 2.1\nName: torch\nVersion: 9.9\n",
+    "torch/__init__.py": """import sys
+sys.imports_of_torch = getattr(sys, "imports_of_torch", 0) + 1
+raise ImportError("torch is a stand-in that notes who imports it")
+""",
+}
+
+
+def torch_that_is_not_imported(folder):
+    """Make a package for PYTHONPATH that transformers takes for torch; `sys.imports_of_torch` counts its imports."""
+    for name, content in _TORCH.items():
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    return str(folder)
+
 
 def run_code(code, *arguments, **environment):
     """Run code in a new process that reaches no network, and return what it prints as JSON."""

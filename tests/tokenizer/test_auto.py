@@ -8,8 +8,9 @@ import sys
 import pytest
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer
-from support.processes import run_code
+from hf_bpe import BPETokenizer, train
+from support.families import FAMILIES, tokenizer_json
+from support.processes import run_code, torch_that_is_not_imported
 from support.profiles import thorough
 from support.transformers_features import KEEPS_REGISTERED_CLASSES, needs_class_of_its_own
 
@@ -52,6 +53,44 @@ def test_naming_the_tokenizer_imports_neither_torch_nor_auto_tokenizer_unless_it
     base = run_code(f"import transformers.tokenization_python\n{names}")
     assert AUTO not in base
     assert run_code(f"import hf_bpe\nhf_bpe.BPETokenizer\n{names}") == base
+
+
+WAYS_IN = """
+import hf_bpe, hf_bpe.analysis
+from hf_bpe import BPETokenizer, BPETokenizerFast
+named = BPETokenizer.from_pretrained(sys.argv[1])
+typed = BPETokenizer.from_pretrained(sys.argv[2])
+read = BPETokenizer.convert_from(sys.argv[1])
+named.save_pretrained("saved")
+own = BPETokenizer.from_pretrained("saved")
+own(["low"], return_tensors="np"), own.encode_to_numpy(["low"])
+own.decode([1]), own.batch_decode([[1]]), own.apply_chat_template([{"role": "user"}], chat_template="low")
+fast = transformers.PreTrainedTokenizerFast.from_pretrained(sys.argv[1])
+hf_bpe.accelerate(fast)("low", return_tensors="np")
+BPETokenizerFast.from_pretrained(sys.argv[1])
+own.playground().close()
+hf_bpe.analysis.show(own, "low"), hf_bpe.analysis.report(own, ["low"])
+"""
+
+
+def test_no_way_in_imports_torch(tmp_path):
+    content = tokenizer_json(FAMILIES["GPT-2"], train([TEXT], num_merges=9))
+    folders = []
+    for model_type in (None, "qwen2"):
+        folders.append(model_folder(tmp_path / str(model_type), model_type))
+        (folders[-1] / "tokenizer.json").write_text(content, encoding="utf-8")
+        (folders[-1] / "tokenizer_config.json").write_text('{"tokenizer_class": "Qwen2Tokenizer"}', encoding="utf-8")
+    code = f"""
+import os
+import transformers.tokenization_python, transformers.tokenization_utils_tokenizers
+os.chdir({str(tmp_path)!r})
+imports, sys.imports_of_torch = {{}}, 0
+for line in {WAYS_IN!r}.strip().splitlines():
+    exec(line)
+    imports[line], sys.imports_of_torch = sys.imports_of_torch, 0
+print(json.dumps(imports))"""
+    imports = run_code(code, *folders, PYTHONPATH=torch_that_is_not_imported(tmp_path / "path"))
+    assert imports == dict.fromkeys(WAYS_IN.strip().splitlines(), 0)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 """Folders in the manner of SentencePiece: which ones transformers' own classes read with other ids than the file's.
 
 These classes take vocabulary and merges of `tokenizer.json`, and put their own normalizer and pre-tokenizer around
-them. The table has the files that each reads rightly; where the ids are others, loading the folder warns.
+them. The table has the files that each reads rightly; where the ids are others, `hf-bpe inspect` says so.
 """
 
 import copy
 import json
-import warnings
 from functools import cache
 
 import pytest
@@ -17,6 +16,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer
 from support.character_files import PREPEND, REPLACE, SPACE, with_few_merges
+from support.commands import run
 from support.profiles import thorough
 
 IS_IN_TABLE = Version(transformers.__version__) >= Version("5.22")
@@ -69,12 +69,10 @@ def write(folder, content, kind, legacy):
     return folder
 
 
-def warned(folder):
-    """Return the warning that loading a folder gives of the class, None if there is none; the ids are the file's."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        BPETokenizer.from_pretrained(folder)
-    return next((str(each.message) for each in caught if "gives other ids" in str(each.message)), None)
+def inspected(folder):
+    """Return the class that AutoTokenizer loads a folder as, and whether its ids are those of the file."""
+    chosen = json.loads(run("inspect", folder, "--json").stdout)["auto_tokenizer"]
+    return chosen["loads"], chosen["ids"]
 
 
 def differs(folder):
@@ -90,16 +88,14 @@ def differs(folder):
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize(("kind", "legacy"), SAME)
-def test_loading_warns_where_the_class_gives_other_ids(tmp_path, test_data, kind, legacy, name):
+def test_inspect_says_where_a_class_gives_other_ids(tmp_path, test_data, kind, legacy, name):
     content = copy.copy(small(test_data / "tokenizers" / REAL[kind] / "tokenizer.json"))
     content["normalizer"], content["pre_tokenizer"] = FILES[name]
     folder = write(tmp_path / "x", content, kind, legacy)
     is_other = differs(folder)
     if IS_IN_TABLE:
         assert is_other == (name not in SAME[kind, legacy])
-    warning = warned(folder)
-    assert (warning is not None) == is_other
-    assert warning is None or f"AutoTokenizer loads it as {kind}, which gives other ids" in warning
+    assert inspected(folder) == (kind, "other" if is_other else "same")
 
 
 @pytest.mark.parametrize("falls_back", [True, False])
@@ -114,8 +110,8 @@ def test_a_folder_with_nothing_but_tokenizer_json_loads(tmp_path, test_data, fal
 
 
 @thorough
-@pytest.mark.parametrize(("name", "loads"), [("mistral_v0_1", "LlamaTokenizer"), ("gemma3", None)])
-def test_real_folders_warn_or_do_not(test_data, name, loads):
-    warning = warned(test_data / "tokenizers" / name)
-    assert (warning is None) == (loads is None)
-    assert loads is None or f"AutoTokenizer loads it as {loads}" in warning
+@pytest.mark.parametrize(
+    ("name", "loads", "ids"), [("mistral_v0_1", "LlamaTokenizer", "other"), ("gemma3", "GemmaTokenizer", "same")]
+)
+def test_inspect_says_it_of_real_folders(test_data, name, loads, ids):
+    assert inspected(test_data / "tokenizers" / name) == (loads, ids)

@@ -21,7 +21,6 @@ from hf_bpe.pretokenizers._patterns import stored_pattern
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer._methods.conversion import ConversionMethods
 from hf_bpe.tokenizer._options import RESTORED, check_saving
-from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_another_class
 from hf_bpe.tokenizer._saving.folders import Folder
 from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, save, upload_folder
 
@@ -36,7 +35,6 @@ class SavingMethods(ConversionMethods):
 
     @classmethod
     def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Self:
-        compares_classes = kwargs.pop("_compares_classes", False)
         folder = Folder.of(name, files, kwargs)  # files of a repository are in the cache
         checked_files = {key: path for key, path in files.items() if kwargs.get(key) is None}
         # Before 5.13 transformers opens a path in the file; arguments passed here override it.
@@ -46,8 +44,6 @@ class SavingMethods(ConversionMethods):
             tokenizer: Self = super()._from_pretrained(files, name, *args, _folder=folder, **settings)
         # Checked last, because a save may replace the files meanwhile.
         check_digests(folder.config, checked_files, tokenizer.model)
-        if compares_classes and folder.has_ids_of_file:
-            warn_of_another_class(Path(folder.tokenizer_json).parent, folder.content or {})
         return tokenizer
 
     @classmethod
@@ -114,7 +110,8 @@ class SavingMethods(ConversionMethods):
             portable: make AutoTokenizer load `PreTrainedTokenizerFast` (transformers 4 and 5), whether hf_bpe is
                 installed or not; `BPETokenizer.from_pretrained` still loads the folder.
             verify: load the files with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and verify vocabulary
-                and ids. Takes about a second for GPT-2's vocabulary.
+                and ids. Takes about a second for GPT-2's vocabulary. Next to a `config.json` they are also loaded with
+                AutoTokenizer, with which transformers imports torch where it is installed.
             storage_options: what fsspec takes to reach a URL, as in `Source`.
             kwargs: as in transformers.
 

@@ -6,20 +6,11 @@ its classes build their own pre-tokenizer instead of reading that of tokenizer.j
 
 from __future__ import annotations
 
-import json
-import sys
-import tempfile
-import warnings
-from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
@@ -28,11 +19,9 @@ from hf_bpe.formats._tokenizer_config import CONFIG_FILE
 from hf_bpe.formats._verification.mismatch import Mismatch, find_mismatch
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 from hf_bpe.normalizers._growth import is_bounded
-from hf_bpe.pretokenizers._byte_level import to_printable
 
 TOKENIZER_FILE = "tokenizer.json"
 MODEL_CONFIG_FILE = "config.json"
-_READING_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
 _MAX_ADDED_TOKENS = 64  # in texts that are compared, if nothing else is known of the tokenizer
 SAME, SAME_IN_TEXT, OTHERS = "same", "same in text, other special tokens added", "other"
 
@@ -125,126 +114,6 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
         ids=ids,
         mismatch=None if mismatch is None else str(mismatch),
     )
-
-
-def warn_of_another_class(folder: Path, content: Mapping[str, Any]) -> None:
-    """Warn if AutoTokenizer loads a folder as a class that gives other ids than its `tokenizer.json`.
-
-    A class that keeps its normalizer, pre-tokenizer and options of the model, which a copy with a small vocabulary
-    shows in milliseconds, gives the same ids. Any other is loaded and compared.
-
-    Args:
-        folder: the folder.
-        content: the content of its `tokenizer.json`.
-
-    Warns:
-        UserWarning: with the name of the class and the first text with other ids.
-    """
-    if not any((folder / name).is_file() for name in (CONFIG_FILE, MODEL_CONFIG_FILE)):
-        return
-    named = _named_class(folder)
-    if named is not None and _keeps(folder, content, partial(named.from_pretrained, local_files_only=True)):
-        return
-    if _keeps(folder, content, load_with_auto_tokenizer) is not False:  # None if it cannot load the folder
-        return
-    chosen = auto_tokenizer_choice(folder)
-    if chosen.ids == OTHERS:
-        warnings.warn(
-            f"{folder}: AutoTokenizer loads it as {chosen.loads}, which gives other ids than its {TOKENIZER_FILE}, "
-            f"whose ids this tokenizer gives: {chosen.mismatch}\nDo not mix ids of both; to load it everywhere with "
-            "the ids of the file, use PreTrainedTokenizerFast.from_pretrained or save this tokenizer",
-            stacklevel=outer_stacklevel(),
-        )
-
-
-def _named_class(folder: Path) -> Any:
-    """Return the class of transformers that AutoTokenizer chooses if it goes by tokenizer_config.json alone.
-
-    To ask it, AutoTokenizer must be imported, which takes more than a second where torch is installed. None if it has
-    been, or if a type of model or code of the folder may decide.
-    """
-    import transformers
-
-    config = _read(folder / CONFIG_FILE)
-    name = config.get("tokenizer_class")
-    decides = not (folder / MODEL_CONFIG_FILE).is_file() and "auto_map" not in config and isinstance(name, str)
-    if not decides or "transformers.models.auto.tokenization_auto" in sys.modules:
-        return None
-    if name in _READING_CLASSES:
-        return transformers.PreTrainedTokenizerFast
-    return _class_of_transformers(_bare(name)) if _bare(name).endswith("Tokenizer") else None
-
-
-def _class_of_transformers(name: str) -> Any:
-    """Return a class of transformers by its name; None if there is none.
-
-    Asked for a class of a model, transformers first reads the sources of all models, which takes several times as long
-    as loading a tokenizer. So the class is taken from a copy of its module alone, which is not entered in sys.modules.
-    """
-    import transformers
-
-    module_name = getattr(transformers, "_class_to_module", {}).get(name, "")
-    if module_name.startswith("models.") and "transformers.models" not in sys.modules:
-        path = Path(transformers.__file__).parent.joinpath(*module_name.split(".")).with_suffix(".py")
-        with suppress(Exception):  # another layout, or a module that must be in sys.modules
-            spec = spec_from_file_location(f"transformers.{module_name}", path)
-            if spec is not None and spec.loader is not None:
-                module = module_from_spec(spec)
-                spec.loader.exec_module(module)
-                return getattr(module, name)
-    return getattr(transformers, name, None)
-
-
-def _keeps(folder: Path, content: Mapping[str, Any], load: Callable[[Path], Any]) -> bool | None:
-    """Return whether the class that AutoTokenizer chooses keeps what splits text; None if `load` fails.
-
-    Of thousands of added tokens, as Gemma 3 has, the copy has the special ones, which a class may look for.
-
-    Args:
-        folder: the folder.
-        content: the content of its `tokenizer.json`.
-        load: loads a folder as this class.
-    """
-    from tokenizers import Tokenizer
-
-    model = content["model"]
-    names = {*map(to_printable, map(bytes, zip(range(256)))), model.get("unk_token")}
-    added = [token for token in content["added_tokens"] if token["special"]]
-    names |= {token["content"] for token in added}
-    kept = sorted(names & model["vocab"].keys())  # with new ids, for tokenizers complains about unused ones
-    small = {**model, "vocab": {name: number for number, name in enumerate(kept)}, "merges": []}
-    text = json.dumps({**content, "added_tokens": added, "model": small})
-    try:
-        with tempfile.TemporaryDirectory(prefix="hf_bpe-") as copy:
-            Path(copy, TOKENIZER_FILE).write_text(text, encoding="utf-8")
-            for name in (CONFIG_FILE, MODEL_CONFIG_FILE):
-                if (folder / name).is_file():
-                    Path(copy, name).write_text(json.dumps(_with_special_tokens(_read(folder / name))), "utf-8")
-            with panics_as_errors():
-                chosen = load(Path(copy))
-    except Exception:  # transformers' classes raise any kind of error; there may be no room for temporary files
-        return None
-    backend = getattr(chosen, "backend_tokenizer", None)
-    return backend is not None and _parts(backend.to_str()) == _parts(Tokenizer.from_str(text).to_str())
-
-
-def _with_special_tokens(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration without the added tokens that are not special."""
-    listed = config.get("added_tokens_decoder")
-    if not isinstance(listed, dict):
-        return config
-    special = {number: token for number, token in listed.items() if not isinstance(token, dict) or token.get("special")}
-    return {**config, "added_tokens_decoder": special}
-
-
-def _parts(text: str) -> list[Any]:
-    """Return what splits text, in the JSON of a tokenizer; absent and empty options are the same."""
-
-    def simplified(value: dict[str, Any]) -> dict[str, Any]:
-        return {name: entry or None for name, entry in value.items() if name not in ("trim_offsets", "vocab", "merges")}
-
-    content = json.loads(text, object_hook=simplified)
-    return [content["normalizer"], content["pre_tokenizer"], content["model"]]
 
 
 def load_with_auto_tokenizer(folder: Path) -> Any:

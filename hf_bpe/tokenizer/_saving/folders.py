@@ -142,11 +142,6 @@ class Folder:
             raise ValueError(_missing(folder.name))
         return folder
 
-    @property
-    def has_ids_of_file(self) -> bool:
-        """Whether the ids are those of a `tokenizer.json`: the caller gives no setting that decides them."""
-        return self.content is not None and not self.given & _DECIDE_IDS
-
     def listed_tokens(self, files: Mapping[str, str | None]) -> dict[str, Any]:
         """Return the argument in which transformers looks for added tokens before it parses `tokenizer.json` for them.
 
