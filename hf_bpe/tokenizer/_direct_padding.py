@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 from transformers.tokenization_utils_base import BatchEncoding
-from transformers.utils import PaddingStrategy, is_torch_available
+from transformers.utils import PaddingStrategy
 
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding._batch_layout import MAX_IDS
-from hf_bpe.tokenizer._results import as_tensor
+from hf_bpe.tokenizer._results import DIRECT_TENSORS, as_tensor
 
 _COLUMNS = {"input_ids", "attention_mask"}
 _VALUES: dict[str, tuple[Any, ...]] = {
     "padding": (True, "longest", "max_length"),
     "padding_side": (None, "left", "right"),
     "return_attention_mask": (None, True),
-    "return_tensors": ("np", *(["pt"] if is_torch_available() else [])),
+    "return_tensors": DIRECT_TENSORS,
     "verbose": (True, False),
 }
 """Option → the values with which `pad` is answered here; besides these there are lengths. Tensors must be asked for."""

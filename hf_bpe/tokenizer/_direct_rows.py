@@ -12,13 +12,13 @@ from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.encoding._encoder import AnyText, Padding
 from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.tokenizer._results import as_tensor, batch_encoding, deferred_encodings, warn_of_too_long
+from hf_bpe.tokenizer._results import DIRECT_TENSORS, as_tensor, batch_encoding, deferred_encodings, warn_of_too_long
 
 _VALUES: dict[str, tuple[Any, ...]] = {
     "add_special_tokens": (True, False),
     "padding": (False, True, "longest", "max_length"),
     "truncation": (None, False, True, "longest_first"),
-    "return_tensors": (None, "np", "pt"),
+    "return_tensors": (None, *DIRECT_TENSORS),
     "return_attention_mask": (None, True, False),
 }
 """Option → the values with which a call is answered here; besides these there is `max_length`."""

@@ -16,6 +16,9 @@ from hf_bpe.formats._pipeline import Pipeline
 
 TypeIdsMaker = Callable[..., list[int]]
 
+DIRECT_TENSORS = ("np", *(["pt"] if is_torch_available() else []))
+"""What calls can return without `BatchEncoding`, which makes other tensors, or says which library is missing."""
+
 
 def batch_encoding(data: dict[str, Any], encodings: Encodings) -> BatchEncoding:
     """Return the result of a call for rows of one text each; it takes the dict."""
