@@ -104,7 +104,7 @@ class Layout:
 
     def _room(self, max_length: int) -> int:
         # The value that means no limit in transformers exceeds numpy's integers.
-        return min(max(max_length - self.num_special, 0), 2**62)
+        return min(max_length - self.num_special, 2**62)
 
     def padded(self, length: int | None, multiple_of: int | None, *, left: bool) -> Layout:
         """Return the layout padded to a length, or to the longest row if None, rounded up to a multiple."""
@@ -137,6 +137,9 @@ class Layout:
 
 def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:
     """Return how many ids each sequence keeps so that no row has more than `room`, in the shape of `lengths`."""
+    if room == 0:  # then `tokenizers` removes all texts, whatever the strategy
+        return np.zeros_like(lengths)
+    room = max(room, 0)
     excess = np.maximum(lengths.sum(axis=1) - room, 0)
     kept: Numbers = lengths.copy()
     if not excess.any():
@@ -154,12 +157,13 @@ def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:
     target = 1 if strategy == "only_second" else 0
     if target >= lengths.shape[1]:
         raise ValueError("truncation='only_second': rows are too long, but have no second text to truncate")
-    is_too_short = excess > lengths[:, target]
+    is_too_short = (excess > 0) & (excess >= lengths[:, target])  # `tokenizers` removes no text as a whole
     if strategy != "longest_first" and is_too_short.any():
         row = int(is_too_short.argmax())
         raise ValueError(
             f"truncation={strategy!r}: a row has {excess[row]} ids too many, but the text to truncate has only "
-            f"{lengths[row, target]}; use another strategy, such as 'longest_first', or a greater max_length"
+            f"{lengths[row, target]}, of which one has to stay; use another strategy, such as 'longest_first', or a "
+            "greater max_length"
         )
     kept[:, target] = np.maximum(kept[:, target] - excess, 0)
     return kept
@@ -171,7 +175,7 @@ def truncated_ids(
     """Return sequences with `excess` fewer ids in all, and the overflowing ids with `stride` ids of overlap."""
     sequences = [ids] if pair_ids is None else [ids, pair_ids]
     lengths = np.array([[*map(len, sequences)]], np.int64)
-    kept = kept_lengths(lengths, max(int(lengths.sum()) - excess, 0), strategy)[0].tolist()
+    kept = kept_lengths(lengths, int(lengths.sum()) - excess, strategy)[0].tolist()
     left: list[list[int]] = []
     overflowing: list[int] = []
     for sequence, size in zip(sequences, kept, strict=True):

@@ -10,7 +10,7 @@ from transformers import AddedToken, PreTrainedTokenizerFast
 from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPETokenizer, accelerate
 from hf_bpe._utils.processes import default_threads, usable_cores
 from hf_bpe.formats import _double_start
 from support.cases import case
@@ -228,13 +228,34 @@ def test_a_pair_is_cut_as_fast_tokenizers_cut_it(tokenizer):
 
 def test_a_text_too_short_to_be_cut_is_refused(tokenizer):
     with pytest.raises(
-        ValueError, match=r"'only_second': a row has 6 ids too many, but the text to truncate has only 1"
+        ValueError, match=r"'only_second': a row has 6 ids too many, but the text to truncate has only 1, of which one"
     ):
         tokenizer("low " * 5, "low", truncation="only_second", max_length=4, return_tensors="np")
     with pytest.raises(ValueError, match="rows are too long, but have no second text to truncate"):
         tokenizer("low " * 5, truncation="only_second", max_length=4)
     with pytest.raises(ValueError, match="1 ids of a text fit in a row, of which 3 "):
         tokenizer("low " * 5, truncation=True, max_length=3, stride=3, return_overflowing_tokens=True)
+
+
+def ids_or_error(tokenizer, texts, **options):
+    try:
+        return tokenizer(*texts, truncation=options.pop("strategy"), **options)["input_ids"]
+    except Exception as error:  # `tokenizers` raises no narrower class
+        return "too short" if "too short" in str(error) or "only " in str(error) else "no second text"
+
+
+@pytest.mark.parametrize("kind", ["none", "bos_eos"])
+def test_strategies_refuse_the_lengths_that_fast_ones_do(kind):
+    tokenizer = make(kind)
+    fast, accelerated = fast_of(tokenizer), accelerate(fast_of(tokenizer))
+    for texts in [("low low the",), ("low low", "the low low low"), ("the", "low"), ("", "low"), (["low", "the low"],)]:
+        num_special = tokenizer.num_special_tokens_to_add(pair=len(texts) == 2)
+        for strategy in ("only_first", "only_second", "longest_first"):
+            for max_length in range(num_special, num_special + 9):  # with less `tokenizers` cuts nothing
+                expected = ids_or_error(fast, texts, strategy=strategy, max_length=max_length)
+                for each in (tokenizer, accelerated):
+                    with case((texts, strategy, max_length, type(each))):
+                        assert ids_or_error(each, texts, strategy=strategy, max_length=max_length) == expected
 
 
 def test_ids_in_place_of_text_have_no_offsets(tokenizer):
