@@ -70,9 +70,14 @@ OTHER_NAMES: dict[str, str] = {
     **dict.fromkeys(("IdToPiece", "id_to_piece"), _TOKEN),
     **dict.fromkeys(("GetPieceSize", "get_piece_size", "piece_size"), _SIZE),
     **dict.fromkeys(("Load", "load", "LoadFromFile"), _LOADING),
+    # What people try for the encodings of tiktoken.
+    "from_tiktoken": 'BPETokenizer.convert_from("cl100k_base"), with tiktoken installed',
     **{f"{name}_id": f"{name}_token_id" for name in ("bos", "eos", "pad", "unk")},
 }
 """Name → what it is in BPETokenizer."""
+
+CLASS_METHODS = ("from_file", "from_str", "from_tiktoken", "train_from_iterator", "Load", "load", "LoadFromFile")
+"""The names that people try on the class, too."""
 
 OTHER_NAMES_OF_PACKAGE: dict[str, str] = {
     # tokenizers and transformers.

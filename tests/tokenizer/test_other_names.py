@@ -1,5 +1,6 @@
 """Names of tokenizers, tiktoken and SentencePiece: AttributeErrors that say what to write instead."""
 
+import abc
 import copy
 import pickle
 import re
@@ -10,7 +11,7 @@ import tokenizers
 
 import hf_bpe
 from hf_bpe import BPETokenizer
-from hf_bpe.tokenizer._other_names import OTHER_NAMES, OTHER_NAMES_OF_PACKAGE
+from hf_bpe.tokenizer._other_names import CLASS_METHODS, OTHER_NAMES, OTHER_NAMES_OF_PACKAGE
 
 TOKENIZER = BPETokenizer.train(["low"], vocab_size=257, pad_token="<pad>")
 
@@ -22,6 +23,35 @@ def test_name_of_another_library_says_what_it_is_here(name):
         getattr(TOKENIZER, name)
     assert str(raised.value).endswith(f"; in BPETokenizer it is {OTHER_NAMES[name]}")
     assert raised.value.name == name
+
+
+def test_class_says_what_its_other_names_are():
+    constructors = {name for name in dir(tokenizers.Tokenizer) if name.startswith("from_")}
+    assert {*CLASS_METHODS} >= (constructors | {"train_from_iterator"}) & OTHER_NAMES.keys()
+    for name in CLASS_METHODS:
+        assert not hasattr(BPETokenizer, name)
+        message = f"BPETokenizer has no attribute {name}; in BPETokenizer it is {OTHER_NAMES[name]}"
+        with pytest.raises(AttributeError, match=f"^{re.escape(message)}$"):
+            getattr(BPETokenizer, name)
+
+
+def test_subclasses_may_have_the_other_names():
+    class Loader(abc.ABC):  # noqa: B024 - its metaclass matters
+        @classmethod
+        def load(cls):
+            return cls.__name__
+
+        def from_file(self):
+            return self.encode("low")
+
+    class Tokenizer(BPETokenizer, Loader):
+        from_str = 3
+
+    tokenizer = Tokenizer.train(["low"], vocab_size=257)
+    assert (Tokenizer.load(), tokenizer.load(), tokenizer.from_str) == ("Tokenizer", "Tokenizer", 3)
+    assert tokenizer.from_file() == tokenizer.encode("low")
+    tokenizer.from_tiktoken = 4
+    assert tokenizer.from_tiktoken == 4
 
 
 def test_advice_names_only_what_exists():
