@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -169,7 +171,9 @@ class Encodings(Sequence[Encoding]):
         type_ids: (layout, row) → token type ids.
         to_tokens: ids → tokens.
         trim: whether offsets leave white space out, see `trimmed`.
-        matched: all ids → the text of those whose token is not the text; needed only if `trim` is set.
+        matched: all ids → the text of those whose token is not the text; needed only for `trim` and `shows_matched`.
+        contents: id → token of special tokens and padding, where it is not that of `to_tokens`.
+        shows_matched: whether added tokens show the text that they match, with the white space that they take.
     """
 
     def __init__(
@@ -181,6 +185,8 @@ class Encodings(Sequence[Encoding]):
         to_tokens: ToTokens,
         trim: Trim = False,
         matched: Callable[[Ids], dict[int, str]] = lambda ids: {},
+        contents: Mapping[int, str] = MappingProxyType({}),
+        shows_matched: bool = False,
     ) -> None:
         self._make_layout = layout
         self._make_places = places
@@ -189,6 +195,8 @@ class Encodings(Sequence[Encoding]):
         self._to_tokens = to_tokens
         self._trim = trim
         self._make_matched = matched
+        self._contents = contents
+        self._shows_matched = shows_matched
         self._made: dict[int, Encoding] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -197,7 +205,8 @@ class Encodings(Sequence[Encoding]):
         ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.template), self._pad_id} - {NO_ID}]
         tokens = dict(zip(ids, self._to_tokens(ids), strict=True))
         type_ids = [self._type_ids(layout, row) for row in range(len(self))]
-        return _restored, (layout, self._places, self._pad_id, type_ids, tokens, self._trim, self._matched)
+        marks = self._matched, dict(self._contents), self._shows_matched
+        return _restored, (layout, self._places, self._pad_id, type_ids, tokens, self._trim, *marks)
 
     def __len__(self) -> int:
         return len(self._layout.spans)
@@ -233,7 +242,19 @@ class Encodings(Sequence[Encoding]):
 
     @cached_property
     def _matched(self) -> dict[int, str]:
-        return self._make_matched(self._layout.ids) if self._trim else {}
+        return self._make_matched(self._layout.ids) if self._trim or self._shows_matched else {}
+
+    def _row_tokens(self, row: int, ids: list[int]) -> list[str]:
+        """Return the tokens of a row, whose ids are given."""
+        tokens, matched = self._to_tokens(ids), self._matched if self._shows_matched else {}
+        if not matched and not self._contents:
+            return tokens
+        spans = self._layout.spans[row].tolist()
+        numbers = self._layout.column(-1, [[*range(begin, end)] for begin, end in spans], -1)
+        return [
+            self._contents.get(token_id, token) if number < 0 else matched.get(number, token)
+            for token_id, token, number in zip(ids, tokens, numbers, strict=True)
+        ]
 
     def _encoding(self, row: int) -> Encoding:
         if row not in self._made:
@@ -251,7 +272,7 @@ class Encodings(Sequence[Encoding]):
                 special_tokens_mask=layout.column(1, [[0] * size for size in sizes], 1),
                 attention_mask=layout.column(1, [[1] * size for size in sizes], 0),
                 n_sequences=len(spans),
-                _to_tokens=self._to_tokens,
+                _to_tokens=partial(self._row_tokens, row),
             )
         return self._made[row]
 
@@ -276,6 +297,7 @@ class DeferredEncodings(Encodings):
 
 
 _PARTS = ("_make_layout", "_make_places", "_pad_id", "_type_ids", "_to_tokens", "_trim", "_make_matched", "_made")
+_PARTS += ("_contents", "_shows_matched")
 
 
 def trimmed(tokens: list[str], offsets: list[Offsets], keep_first: bool) -> list[Offsets]:
@@ -318,10 +340,20 @@ def _restored(
     tokens: dict[int, str],
     trim: Trim,
     matched: dict[int, str],
+    contents: dict[int, str],
+    shows_matched: bool,
 ) -> Encodings:
     def to_tokens(ids: list[int]) -> list[str]:
         return [tokens[token_id] for token_id in ids]
 
     return Encodings(
-        lambda: layout, lambda: places, pad_id, lambda _, row: type_ids[row], to_tokens, trim, lambda ids: matched
+        lambda: layout,
+        lambda: places,
+        pad_id,
+        lambda _, row: type_ids[row],
+        to_tokens,
+        trim,
+        lambda ids: matched,
+        contents,
+        shows_matched,
     )

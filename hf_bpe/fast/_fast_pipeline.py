@@ -19,6 +19,7 @@ class FastPipeline(Pipeline):
     """A pipeline with the results of a `tokenizers.Tokenizer`, to which only flags make a token special."""
 
     special_names = ()
+    shows_matched = True
 
     @classmethod
     def from_backend(cls, backend: Tokenizer) -> tuple[FastPipeline, Definition]:

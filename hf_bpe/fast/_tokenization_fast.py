@@ -217,9 +217,8 @@ class BPETokenizerFast(DirectMethods, _BackedTokenizer, BytesOfIdsMethods, Trust
     added, it is made and verified again. Calls that it does not support, and backends for which it cannot be made, are
     left to the backend; a warning is logged for the latter.
 
-    There are three differences: lone surrogates are repaired instead of refused, rows of a call are
-    `hf_bpe.encoding.Encoding` objects, and their `tokens` have the content of added tokens without white space that
-    these strip.
+    There are two differences: lone surrogates are repaired instead of refused, and rows of a call are
+    `hf_bpe.encoding.Encoding` objects.
 
     Beyond the methods of fast tokenizers it has those of `BPETokenizer` for the bytes of ids and for text that
     continues ids: `token_bytes`, `spans`, `encode_pair`, `session`, `decode_bytes` and `decode_stream`, and

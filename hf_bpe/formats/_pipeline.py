@@ -249,7 +249,16 @@ class Pipeline:
     ) -> Encodings:
         """Return the encodings of texts with offsets as the definition asks for; see `Encodings`."""
         matched = partial(source.matched, self.added_tokens)
-        return Encodings(layout, source.places, pad_id, type_ids, to_tokens, self.trim_offsets, matched)
+        shows = self._contents_of_template, self.shows_matched
+        return Encodings(layout, source.places, pad_id, type_ids, to_tokens, self.trim_offsets, matched, *shows)
+
+    @cached_property
+    def _contents_of_template(self) -> dict[int, str]:
+        """Id → content of the added tokens that are normalized where a text holds them, but not around it."""
+        shown = self.shown_contents
+        return {
+            i: token.content for i, token in self.added_tokens.items() if shown.get(i, token.content) != token.content
+        }
 
     def type_ids(self, add_special_tokens: bool, layout: Layout, row: int, pad_type_id: int = 0) -> list[int]:
         """Return the token type ids of a row by the template; 0 without one."""
@@ -271,6 +280,11 @@ class Pipeline:
     def skipped(self, skip_special_tokens: bool) -> bytes:
         """Return a byte for each id that is 1 if decoding skips it."""
         return self._special_ids if skip_special_tokens else b""
+
+    @property
+    def shows_matched(self) -> bool:
+        """Whether the tokens of a call show the white space that added tokens take."""
+        return False
 
     @property
     def special_names(self) -> Iterable[str]:

@@ -698,3 +698,14 @@ def test_repr_says_whether_it_is_accelerated(plain, folder, monkeypatch):
     fresh = pickle.loads(pickle.dumps(loaded))  # which verifies when it is used
     monkeypatch.setattr(_pipeline_slot, "verified_pipeline", lambda backend: pytest.fail("a repr verifies"))
     assert repr(fresh).startswith("BPETokenizerFast(accelerated='when it is used', name_or_path=")
+
+
+def test_tokens_show_the_spaces_that_added_tokens_take():
+    made = BPETokenizer.train(["low low é"], vocab_size=259, pad_token="<pad>", normalizer="NFC")
+    made.add_tokens([AddedToken("<strip>", lstrip=True, rstrip=True), AddedToken("<left>", lstrip=True, special=True)])
+    plain = PreTrainedTokenizerFast(tokenizer_object=made.backend_tokenizer, pad_token="<pad>")
+    texts = ["low <strip>  low", "\u3000<left>\n<left> e\u0301", " <strip>", "low"]
+    expected, got = (each(texts, padding=True, truncation=True, max_length=4) for each in (plain, accelerate(plain)))
+    for row, encoding in enumerate(pickle.loads(pickle.dumps(got)).encodings):
+        assert expected.tokens(row) == got.tokens(row) == encoding.tokens
+    assert got.tokens(0)[:3] == ["low", " <strip>  ", "low"]

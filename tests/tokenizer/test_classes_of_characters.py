@@ -14,7 +14,7 @@ from packaging.version import Version
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPETokenizer, accelerate
 from support.character_files import PREPEND, REPLACE, SPACE, with_few_merges
 from support.commands import run
 from support.profiles import thorough
@@ -107,6 +107,18 @@ def test_a_folder_with_nothing_but_tokenizer_json_loads(tmp_path, test_data, fal
     assert ours.unk_token is fast.unk_token is None  # no other file names one
     for text in ("low  er", "a \U0001f9ff\U0001f9ff b", "<s>low"):
         assert ours.encode(text) == fast.encode(text)
+
+
+def test_a_template_puts_its_tokens_as_they_are_written(tmp_path, test_data):
+    content = copy.deepcopy(small(test_data / "tokenizers" / "mistral_v0_1" / "tokenizer.json"))
+    for token in content["added_tokens"]:
+        token["normalized"] = True  # so a text holds "▁<s>", which it does not show before the text
+    tmp_path.joinpath("tokenizer.json").write_text(json.dumps(content), "utf-8")
+    fast = PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    for tokenizer in (BPETokenizer.from_pretrained(tmp_path), accelerate(fast)):
+        for text in ("<s>low", "low <unk> e"):
+            assert tokenizer(text).tokens() == fast(text).tokens()
+    assert fast("<s>low").tokens()[:2] == ["<s>", "▁<s>"]
 
 
 @thorough
