@@ -6,6 +6,7 @@ import json
 import sys
 
 import pytest
+import transformers
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, train
@@ -82,7 +83,10 @@ def test_no_way_in_imports_torch(tmp_path):
         (folders[-1] / "tokenizer_config.json").write_text('{"tokenizer_class": "Qwen2Tokenizer"}', encoding="utf-8")
     code = f"""
 import os
-import transformers.tokenization_python, transformers.tokenization_utils_tokenizers
+try:
+    import transformers.tokenization_python, transformers.tokenization_utils_tokenizers
+except ImportError:
+    sys.exit(print("null"))
 os.chdir({str(tmp_path)!r})
 imports, sys.imports_of_torch = {{}}, 0
 for line in {WAYS_IN!r}.strip().splitlines():
@@ -90,6 +94,8 @@ for line in {WAYS_IN!r}.strip().splitlines():
     imports[line], sys.imports_of_torch = sys.imports_of_torch, 0
 print(json.dumps(imports))"""
     imports = run_code(code, *folders, PYTHONPATH=torch_that_is_not_imported(tmp_path / "path"))
+    if imports is None:
+        pytest.skip(f"transformers {transformers.__version__} imports torch with the classes that ours inherit from")
     assert imports == dict.fromkeys(WAYS_IN.strip().splitlines(), 0)
 
 
