@@ -296,8 +296,10 @@ class DeferredEncodings(Encodings):
         return self.__dict__[name]
 
 
-_PARTS = ("_make_layout", "_make_places", "_pad_id", "_type_ids", "_to_tokens", "_trim", "_make_matched", "_made")
-_PARTS += ("_contents", "_shows_matched")
+_PARTS = (
+    *("_make_layout", "_make_places", "_pad_id", "_type_ids", "_to_tokens", "_trim", "_make_matched", "_made"),
+    *("_contents", "_shows_matched"),
+)
 
 
 def trimmed(tokens: list[str], offsets: list[Offsets], keep_first: bool) -> list[Offsets]:
