@@ -55,7 +55,7 @@ class GilReleased {
   }
 
  private:
-  std::optional<nb::gil_scoped_release> no_gil_;
+  std::optional<NoGil> no_gil_;
 };
 
 class PyEncoder {
@@ -269,7 +269,7 @@ class PyEncoder {
     Encoder::Words merged;
     {
       Poll poll{nb::none()};
-      const nb::gil_scoped_release no_gil;  // bytes cannot change
+      const NoGil no_gil;  // bytes cannot change
       merged = encoder_.merge_words(views, unknown_id, [&] { poll(0); });
     }
     auto ids = make_array<std::uint32_t>(merged.ids.size());
@@ -284,7 +284,7 @@ class PyEncoder {
     std::vector<std::int64_t> ranks;
     {
       Poll poll{nb::none()};
-      const nb::gil_scoped_release no_gil;  // bytes cannot change
+      const NoGil no_gil;  // bytes cannot change
       ranks = encoder_.last_merges(views, [&] { poll(0); });
     }
     return to_array(ranks);
@@ -298,7 +298,7 @@ class PyEncoder {
   std::size_t known_characters(const AnyText& text, const GivenOptions& given) const {
     const EncodingOptions options = options_of(given, 1);
     const HeldTexts held(text.value, how(given));
-    const nb::gil_scoped_release no_gil;
+    const NoGil no_gil;
     return encoder_.known_characters(held.texts[0], options);
   }
 

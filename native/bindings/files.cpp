@@ -182,7 +182,7 @@ Typed<nb::object, "tuple[list[tuple[bytes, bytes]], bytes, bytes] | None"> read_
   for (nb::handle id : held_ids) ids.push_back(number_of<std::uint32_t>(id, "ids"));
   std::optional<MergesFile> file;
   {
-    const nb::gil_scoped_release no_gil;  // what is read is bytes, which cannot change
+    const NoGil no_gil;  // what is read is bytes, which cannot change
     file = read_merges({text.c_str(), text.size()}, views);
   }
   return file ? nb::object(merges_of(*file, held, ids)) : nb::none();
@@ -224,7 +224,7 @@ struct Vocab {
 Typed<nb::object, "tuple[dict[str, int], list[bytes | None]] | None"> read_vocab_of(const nb::bytes& text) {
   VocabJson vocab;
   {
-    const nb::gil_scoped_release no_gil;
+    const NoGil no_gil;
     JsonCursor cursor({text.c_str(), text.size()});
     if (!vocab.read(cursor) || !cursor.is_end()) return nb::none();
   }
@@ -244,7 +244,7 @@ nb::object rest_of(std::string_view text, const ModelJson& model) {
 }
 
 std::optional<ModelJson> parse_model(std::string_view text, bool as_text) {
-  const nb::gil_scoped_release no_gil;
+  const NoGil no_gil;
   return read_model_json(text, as_text ? TokenForm::kText : TokenForm::kPrintable);
 }
 

@@ -35,7 +35,7 @@ Merges merges_of(const std::function<Learned(const std::function<void(const Lear
   Poll poll(progress.is_none() ? nb::none() : nb::cpp_function([&](std::size_t) { take(); }));
   Learned all;
   {
-    const nb::gil_scoped_release no_gil;
+    const NoGil no_gil;
     all = learn([&](const Learned& so_far) {
       learned = &so_far;
       poll(so_far.merges.size());
@@ -50,7 +50,7 @@ Merges merges_of(const std::function<Learned(const std::function<void(const Lear
 std::uint64_t training_bytes_of(const Words& words, const FirstTokens::Merges& initial,
                                 const TrainingOptions& options) {
   Poll poll{nb::none()};
-  const nb::gil_scoped_release no_gil;
+  const NoGil no_gil;
   return training_bytes(words, initial, options, [&] { poll(0); });
 }
 
@@ -149,7 +149,7 @@ Typed<nb::tuple, "tuple[list[tuple[bytes, bytes]], list[int]]"> parity_merges_of
   Learned learned;
   std::vector<std::size_t> chosen;
   {
-    const nb::gil_scoped_release no_gil;
+    const NoGil no_gil;
     learned = learn_parity_merges(runs.pointers, dev_runs.pointers, options, chosen,
                                   [&](const Learned& so_far) { poll(so_far.merges.size()); });
   }
@@ -181,7 +181,7 @@ class PyCounter {
     Poll poll(progress);
     Counter::Added added;
     {
-      const nb::gil_scoped_release no_gil;
+      const NoGil no_gil;
       added = counter_.add(held.texts, std::ref(poll), weight, first_chunk);
     }
     nb::object invalid = nb::none();
@@ -217,7 +217,7 @@ std::size_t count_pre_tokens(nb::bytes text, const GivenPattern& pattern, std::o
   const Byte* begin = bytes_of(text);
   const Byte* end = begin + text.size();
   Poll poll{nb::none()};
-  const nb::gil_scoped_release no_gil;
+  const NoGil no_gil;
   std::size_t total = 0;
   const PollFunction poll_in_loop = [&] { poll(0); };
   splitter.split(begin, end, poll_in_loop, [&](const Byte*, const Byte* const*, std::size_t count) {
@@ -232,7 +232,7 @@ std::size_t find_last_cut_in(nb::bytes text, const GivenPattern& pattern, const 
   const Pattern known = pattern_of(pattern);
   const Text whole{bytes_of(text), bytes_of(text) + text.size()};
   Poll poll{nb::none()};
-  const nb::gil_scoped_release no_gil;
+  const NoGil no_gil;
   const PollFunction poll_in_loop = [&] { poll(0); };
   return find_last_cut(whole, {.pattern = known, .tokens = added, .poll = poll_in_loop});
 }
@@ -240,6 +240,7 @@ std::size_t find_last_cut_in(nb::bytes text, const GivenPattern& pattern, const 
 }  // namespace
 
 NB_MODULE(_native, module) {
+  static_cast<void>(prepare_to_throw());
   nb::set_leak_warnings(false);  // a cache of patterns lives until the interpreter ends
   module.doc() = "The native core, which `hf_bpe._native_core` finds.";
 
@@ -369,7 +370,7 @@ Returns:
         Poll poll{nb::none()};
         std::map<std::uint32_t, std::uint64_t> found;
         {
-          const nb::gil_scoped_release no_gil;
+          const NoGil no_gil;
           found = count_characters(words, [&] { poll(0); });
         }
         nb::dict numbers;

@@ -37,7 +37,7 @@ nb::tuple project(const Array<In>& ids, const std::vector<std::int64_t>& ends,
   new_ends.reserve(ends.size());
   try {
     Poll poll{nb::none()};
-    const nb::gil_scoped_release no_gil;
+    const NoGil no_gil;
     Projection::append(ids.data(), ids.size(), ends, tokens, values.data(), projected, new_ends, [&] { poll(0); });
   } catch (const std::out_of_range& error) {
     throw nb::value_error((std::string("ids: no token has the id ") + error.what()).c_str());

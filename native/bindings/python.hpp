@@ -80,6 +80,15 @@ inline nb::bytes to_python(const Byte* data, std::size_t size) {
   return nb::bytes(reinterpret_cast<const char*>(data), size);
 }
 
+// Releases the GIL. What exhausts the memory comes after, so the thread is prepared here.
+class NoGil {
+ public:
+  NoGil() { static_cast<void>(prepare_to_throw()); }
+
+ private:
+  nb::gil_scoped_release released_;
+};
+
 // Calls `progress` and checks for Ctrl-C every twentieth of a second; for the thread that released the GIL.
 class Poll {
  public:

@@ -58,7 +58,7 @@ nb::tuple arrays_of(const Rows& rows, std::size_t length, std::int64_t pad_id, b
   auto mask = make_array<std::int64_t>(rows.count() * length);
   {
     Poll poll{nb::none()};
-    const nb::gil_scoped_release no_gil;
+    const NoGil no_gil;
     rows.write_padded(length, pad_id, is_left, filled.get(), mask.get(), [&] { poll(0); });
   }
   return nb::make_tuple(to_array(filled.release(), {rows.count(), length}),

@@ -41,7 +41,7 @@ class PyRunMerger {
     Poll poll{nb::none()};
     std::string piece;
     {
-      const nb::gil_scoped_release no_gil;
+      const NoGil no_gil;
       run_->read(size, piece, [&] { poll(piece.size()); });
     }
     nb::bytes bytes(piece.data(), piece.size());
@@ -116,7 +116,7 @@ Typed<nb::object, "RunMerger"> hf_bpe::merger_of(std::vector<WordCounts> tables)
   std::unique_ptr<MergedRun> merged;
   {
     Poll poll{nb::none()};
-    const nb::gil_scoped_release no_gil;
+    const NoGil no_gil;
     merged = std::make_unique<TableMerger>(std::move(tables), [&] { poll(0); });
   }
   return nb::cast(new PyRunMerger(std::move(merged)), nb::rv_policy::take_ownership);

@@ -47,7 +47,7 @@ Typed<nb::tuple, "tuple[Ids, Numbers]"> split_tokens(const GivenIds& ids, const 
   std::vector<std::int64_t> split_offsets = {0};
   {
     Poll poll{nb::none()};
-    const nb::gil_scoped_release no_gil;
+    const NoGil no_gil;
     for (std::size_t i = 0; i < texts; ++i) {
       const auto size = static_cast<std::size_t>(ends[i + 1] - ends[i]);
       const StochasticText text{given.data() + ends[i], size, static_cast<std::uint64_t>(all_steps[i]),

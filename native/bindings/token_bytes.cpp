@@ -31,7 +31,7 @@ nb::bytes join_tokens(const nb::bytes& data, const nb::bytes& offsets, const Giv
   std::string joined;
   {
     Poll poll{nb::none()};
-    const nb::gil_scoped_release no_gil;
+    const NoGil no_gil;
     joined = tokens_of(data, offsets).join(given, [&] { poll(0); });
   }
   return nb::bytes(joined.data(), joined.size());
@@ -44,7 +44,7 @@ Typed<nb::object, "Numbers"> longest_prefixes_of(const nb::bytes& data, const nb
   std::vector<std::int64_t> found;
   {
     Poll poll{nb::none()};
-    const nb::gil_scoped_release no_gil;
+    const NoGil no_gil;
     found = longest_prefixes(tokens_of(data, offsets), tokens_of(other_data, other_offsets), given, [&] { poll(0); });
   }
   return to_array(found);

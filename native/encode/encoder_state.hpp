@@ -118,14 +118,6 @@ struct Encoder::Places {
   const Byte *end_ = nullptr, *last_ = nullptr, *next_ = nullptr;
 };
 
-// A number of the calling thread, so that it gets the worker back whose memory is in the cache of its core.
-inline std::size_t number_of_thread() {
-  static std::atomic<std::size_t> threads{0};
-  thread_local std::size_t number = 0;  // none yet
-  if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) + 1;
-  return number;
-}
-
 // The state shared by encoders that differ only in added tokens.
 struct Encoder::Core {
   template <class Id>
@@ -202,6 +194,7 @@ struct Encoder::Core {
 // A worker for the duration of a call.
 class Encoder::Lease {
  public:
+  // A thread gets the worker back whose memory is in the cache of its core.
   explicit Lease(Core& core) : core_(core), first_(number_of_thread()) {
     for (std::size_t i = 0; i < core_.idle.size(); ++i) {
       if (slot(i).load(std::memory_order_relaxed) == nullptr) continue;

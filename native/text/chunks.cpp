@@ -1,7 +1,10 @@
 #include "text/chunks.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <system_error>
@@ -37,6 +40,24 @@ std::vector<Chunk> share_out(const std::vector<Text>& texts, std::size_t chunk_b
     }
   }
   return chunks;
+}
+
+// Of the address of errno, for a thread_local of ours would be allocated at its first use, which ends the process where
+// memory is exhausted.
+std::size_t number_of_thread() {
+  constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // spreads what lies at regular distances
+  return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(&errno) * kGoldenRatio) >> 32);
+}
+
+bool prepare_to_throw() noexcept {
+  constexpr std::size_t kEnough = 1024;  // for some words, and what the allocator keeps of a thread
+  // Not `operator new`, whose variant that returns null throws and catches in libstdc++. Volatile, or compilers may
+  // leave the allocation out.
+  void* volatile const memory = std::malloc(kEnough);
+  if (memory == nullptr) return false;
+  std::free(memory);
+  static_cast<void>(std::uncaught_exceptions());
+  return true;
 }
 
 #if defined(__wasi__)  // the target of web/, which has no threads
@@ -100,7 +121,7 @@ std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads
     std::vector<std::thread> others;
     others.reserve(std::min(threads, chunks.size()));
     const auto run_other = [&](std::size_t thread) {
-      run(thread);
+      if (prepare_to_throw()) run(thread);  // else the other threads do its work
       const std::lock_guard lock(mutex);
       ++ended;
       finished.notify_one();

@@ -34,6 +34,14 @@ inline std::size_t useful_threads(std::size_t wanted, std::size_t chunks) {
   return std::min({wanted, chunks, kMaxThreads});
 }
 
+// A number of the calling thread, the same each time, and mostly another one than those of other threads.
+std::size_t number_of_thread();
+
+// Allocates the memory that the calling thread needs in order to throw, and returns whether there was enough. C++
+// runtime libraries do so at the first exception of a thread otherwise, which may be the one that says that memory is
+// exhausted, and then end the process.
+bool prepare_to_throw() noexcept;
+
 // The work on a chunk, given its number and that of the thread. It calls its `poll` from time to time.
 using ChunkWork = std::function<bool(std::size_t thread, std::size_t chunk, const PollFunction& poll)>;
 
