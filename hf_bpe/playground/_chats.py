@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hf_bpe.playground._time_limit import call_limited
 from hf_bpe.playground._views import Part
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 _MAX_RENDERED = 20_000_000  # characters of all beginnings of a chat; a longer chat is not divided
+_MAX_SECONDS = 10  # of rendering a chat and its beginnings, because a template is a program and may never end
 
 
 def render_turns(
@@ -23,10 +25,20 @@ def render_turns(
     end is not found, or which the template refuses to end with, is joined with the next one.
 
     Raises:
-        ValueError: the tokenizer has no template, or that refuses the messages.
+        ValueError: the tokenizer has no template, or that refuses the messages or takes too long.
     """
     if not getattr(tokenizer, "chat_template", None):
         raise ValueError("this tokenizer has no chat template")
+    try:
+        return call_limited(_MAX_SECONDS, lambda: _divide(tokenizer, messages, add_generation_prompt))
+    except TimeoutError as error:
+        raise ValueError(f"the chat template does not end with these messages: {error}") from error
+
+
+def _divide(
+    tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool
+) -> tuple[str, list[Part]]:
+    """Return what `render_turns` does, in whatever time it takes."""
     text = _render(tokenizer, messages, add_generation_prompt)
     if len(text) * len(messages) > _MAX_RENDERED:
         return text, [Part(f"all {len(messages)} turns", 0)]

@@ -11,12 +11,15 @@ from __future__ import annotations
 import contextlib
 import hmac
 import logging
+import math
 import os
 import secrets
 import socket
 import socketserver
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
@@ -34,7 +37,8 @@ _HOSTS = (ADDRESS, "localhost")
 _MAX_CONNECTIONS = 64
 _MAX_DRAINED = 32 << 20  # bytes of a refused body that are read, so that the client reads why
 _BLOCK = 1 << 16
-_SECONDS = 60  # that a connection may wait
+_SECONDS = 60  # that a head, a body or the sending of an answer may take as a whole
+_MAX_ANSWERS = 4  # at a time, for each takes several times the memory of its text
 
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FILES = (
@@ -47,6 +51,19 @@ _POLICY = (
 )
 # Notebooks on this machine, and those of Visual Studio Code.
 _FRAMES = "http://localhost:* http://127.0.0.1:* vscode-webview:"
+
+
+@dataclass
+class _Connection:
+    """A connection.
+
+    Attributes:
+        end: the time at which it is ended.
+        has_shown_secret: whether a request of it had the secret, so that it does not give way to new connections.
+    """
+
+    end: float
+    has_shown_secret: bool = False
 
 
 class Server(ThreadingHTTPServer):
@@ -71,7 +88,9 @@ class Server(ThreadingHTTPServer):
         self.secret = secrets.token_urlsafe(24)
         self.files = _read_files()
         self.policy = _POLICY + (_FRAMES if in_frames else "'none'")
-        self._connections: set[Any] = set()
+        self.turns = threading.Semaphore(_MAX_ANSWERS)
+        self.clock = time.monotonic
+        self._connections: dict[Any, _Connection] = {}
         self._lock = threading.Lock()  # of the connections
         super().__init__((ADDRESS, port), _Handler)
         port = self.server_address[1]
@@ -85,11 +104,16 @@ class Server(ThreadingHTTPServer):
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Begin a connection, or close it if there are too many."""
+        """Begin a connection instead of the oldest without the secret if there are too many; or else close it."""
         with self._lock:
+            if len(self._connections) >= _MAX_CONNECTIONS:
+                strangers = (each for each, state in self._connections.items() if not state.has_shown_secret)
+                if (oldest := next(strangers, None)) is not None:
+                    del self._connections[oldest]
+                    _shut_down(oldest)
             is_free = len(self._connections) < _MAX_CONNECTIONS
             if is_free:
-                self._connections.add(request)
+                self._connections[request] = _Connection(self.clock() + _SECONDS)
         if is_free:
             super().process_request(request, client_address)
         else:
@@ -98,20 +122,50 @@ class Server(ThreadingHTTPServer):
     def close_request(self, request: Any) -> None:
         """End a connection."""
         with self._lock:
-            self._connections.discard(request)
+            self._connections.pop(request, None)
         super().close_request(request)
+
+    def limit(self, request: Any, seconds: float) -> None:
+        """Set the time that a connection may take from now on."""
+        with self._lock:
+            if request in self._connections:
+                self._connections[request].end = self.clock() + seconds
+
+    @contextlib.contextmanager
+    def limited(self, request: Any) -> Iterator[None]:
+        """Limit the time of a block that reads from a connection or writes to it."""
+        self.limit(request, _SECONDS)
+        yield
+        self.limit(request, math.inf)
+
+    def accept_secret(self, request: Any) -> None:
+        """Let a connection stay, and take as long as its answer needs."""
+        with self._lock:
+            if request in self._connections:
+                self._connections[request] = _Connection(math.inf, has_shown_secret=True)
+
+    def service_actions(self) -> None:
+        """End the connections whose time is over; called by `serve_forever` several times a second."""
+        with self._lock:
+            for each, state in self._connections.items():
+                if state.end <= self.clock():
+                    _shut_down(each)
 
     def server_close(self) -> None:
         """Stop listening, and end the connections that browsers keep."""
         super().server_close()
         with self._lock:
             for each in self._connections:
-                with contextlib.suppress(OSError):  # it has ended already
-                    each.shutdown(socket.SHUT_RDWR)
+                _shut_down(each)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log the errors of a connection, but not that it has ended."""
         logger.debug("a connection of the playground ended", exc_info=True)
+
+
+def _shut_down(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # it has ended already
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _read_files() -> Mapping[str, Reply]:
@@ -143,18 +197,42 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # or a small answer waits for an acknowledgment
     wbufsize = _BLOCK  # head and content in one packet; BaseHTTPRequestHandler flushes after each answer
 
+    def handle_one_request(self) -> None:
+        """Answer a request, whose head may take as long as a connection may be silent."""
+        self.server.limit(self.request, _SECONDS)
+        super().handle_one_request()
+
+    def handle_expect_100(self) -> bool:
+        """Answer nothing before the checks; a client that asks whether to send a body does so after a while."""
+        return True
+
+    def parse_request(self) -> bool:
+        """Read the head of a request, and refuse it without the right host and secret, whatever its method."""
+        if not super().parse_request():
+            return False
+        try:
+            self._check_host()
+            self._name = self._check_secret()
+            self.server.accept_secret(self.request)
+            if self.command not in ("GET", "POST"):
+                raise _Refusal(HTTPStatus.NOT_IMPLEMENTED, "expected GET or POST")
+        except _Refusal as refusal:
+            self.close_connection = True  # a body that was not read is no request
+            self._send(refusal.status, json_reply({"error": str(refusal)}))
+            return False
+        return True
+
     def do_GET(self) -> None:
         self._respond(self._file)
 
     def do_POST(self) -> None:
-        self._respond(self._answer)
+        with self.server.turns:
+            self._respond(self._answer)
 
     def _respond(self, find: Any) -> None:
         status, close = HTTPStatus.OK, self.command == "POST"
         try:
-            self._check_host()
-            name = self._check_secret()
-            reply = find(name)
+            reply = find(self._name)
             close = False
         except _Refusal as refusal:
             status, reply = refusal.status, json_reply({"error": str(refusal)})
@@ -206,13 +284,14 @@ class _Handler(BaseHTTPRequestHandler):
         if "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit() and len(length) < 16):
             raise _Refusal(HTTPStatus.LENGTH_REQUIRED, "expected a Content-Length")
         size = int(length)
-        if size > MAX_BODY:
-            for start in range(0, min(size, _MAX_DRAINED), _BLOCK):
-                self.rfile.read(min(_BLOCK, size - start))
-            raise _Refusal(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{size:,} bytes are too many; the most is {MAX_BODY:,} bytes"
-            )
-        body = self.rfile.read(size)
+        with self.server.limited(self.request):
+            if size > MAX_BODY:
+                for start in range(0, min(size, _MAX_DRAINED), _BLOCK):
+                    self.rfile.read(min(_BLOCK, size - start))
+                raise _Refusal(
+                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{size:,} bytes are too many; the most is {MAX_BODY:,} bytes"
+                )
+            body = self.rfile.read(size)
         if len(body) < size:
             raise ConnectionError("the connection ended within a request")
         return body
@@ -232,8 +311,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         if self.close_connection:
             self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(reply.content)
+        with self.server.limited(self.request):
+            self.end_headers()
+            self.wfile.write(reply.content)
+            self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log no requests: they hold the secret."""

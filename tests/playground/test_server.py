@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import itertools
 import json
 import re
 import socket
@@ -301,6 +302,65 @@ def test_connections_are_limited(playground, monkeypatch):
         with contextlib.suppress(ConnectionError):
             status = get(playground)[0]
     assert status == 200
+
+
+def test_silent_connections_give_way_to_new_ones(playground):
+    address = ("127.0.0.1", urlsplit(playground.url).port)
+    with contextlib.ExitStack() as stack:
+        silent = [
+            stack.enter_context(socket.create_connection(address, timeout=10)) for _ in range(server._MAX_CONNECTIONS)
+        ]
+        assert get(playground)[0] == 200
+        assert silent[0].recv(1) == b""
+
+
+@pytest.mark.parametrize("has_shown_secret", [False, True])
+def test_heads_and_bodies_have_a_time_limit(tokenizer, has_shown_secret):
+    with Playground({"sample": tokenizer}) as playground:
+        times = itertools.chain(iter(lambda: 0 if waits else None, None), itertools.count(step=2 * server._SECONDS))
+        waits = True
+        playground._server.clock = times.__next__
+        head = f"POST {path_of(playground)}encode HTTP/1.1\r\n".encode() + host(playground)
+        head += f"Origin: {origin_of(playground)}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n".encode()
+        with socket.create_connection(("127.0.0.1", urlsplit(playground.url).port), timeout=10) as connection:
+            connection.sendall(head + b"\r\n{" * has_shown_secret)
+            while has_shown_secret not in [state.has_shown_secret for state in connections(playground)]:
+                pass
+            waits = False
+            assert connection.recv(1) == b""
+
+
+def connections(playground):
+    return [*playground._server._connections.values()]
+
+
+def test_answers_at_a_time_are_limited(playground, monkeypatch):
+    free = []
+
+    def answer(*request):
+        free.append(playground._server.turns._value)
+        return server.json_reply({})
+
+    monkeypatch.setattr(server, "answer", answer)
+    assert post(playground, "encode", ENCODE)[0] == 200
+    assert free == [server._MAX_ANSWERS - 1]
+
+
+def test_every_method_needs_host_and_secret(playground):
+    for method in ("HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "X", "POST"):
+        for path, host_line in (("/", host(playground)), (path_of(playground), b"Host: evil.example\r\n")):
+            request = f"{method} {path} HTTP/1.1\r\nExpect: 100-continue\r\n".encode()
+            assert raw(playground, request + host_line + b"\r\n").startswith(b"HTTP/1.1 403 "), method
+
+
+def test_an_endless_template_is_ended(tokenizer, monkeypatch):
+    monkeypatch.setattr("hf_bpe.playground._chats._MAX_SECONDS", 0)
+    endless = make_tokenizer()
+    endless.chat_template = "{% for a in range(99999) %}" * 4 + "{% endfor %}" * 4
+    request = {"messages": [{"role": "user", "content": "low"}], "add_generation_prompt": False}
+    with Playground({"sample": endless}) as playground:
+        (result,), _ = unpack(post(playground, "chat", request)[1])
+    assert result == {"error": "the chat template does not end with these messages: it takes more than 0 seconds"}
 
 
 def test_errors_of_the_engine_are_answers(playground):

@@ -1,0 +1,43 @@
+"""A limit on the time of code that may never end, such as a template."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
+
+
+class _TimeIsOver(BaseException):
+    """What ends the code, past its handlers of `Exception`."""
+
+
+def call_limited(seconds: float, function: Callable[[], _Result]) -> _Result:
+    """Call a function, and end it after some seconds, between two steps of Python.
+
+    Raises:
+        TimeoutError: the function took longer.
+    """
+    thread = threading.get_ident()
+    lock = threading.Lock()
+    is_done = False
+
+    def end() -> None:
+        with lock:
+            if not is_done:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_TimeIsOver))
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    try:  # _TimeIsOver may be raised at any place in here
+        try:
+            timer.start()
+            return function()
+        finally:
+            with lock:
+                is_done = True
+            timer.cancel()
+    except _TimeIsOver:
+        raise TimeoutError(f"it takes more than {seconds} seconds") from None
