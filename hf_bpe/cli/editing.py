@@ -41,7 +41,8 @@ _COVERAGE_HELP = (
     "Where merges begin with characters: the share of the text whose characters get tokens, the commonest first; they "
     "count as added."
 )
-_REACH_HELP = "With --counts, the number of tokens to reach."
+_SIZE_HELP = "Number of tokens to reach, with added ones."
+_REACH_HELP = "With --counts, the number of tokens to reach, with added ones."
 _TOKEN_HELP = "A special token, which gets the lowest unused id."
 
 _Source = Annotated[str, argument("IN", FOLDER_HELP)]
@@ -53,7 +54,7 @@ _Remap = Annotated[Path | None, option(_REMAP_HELP, "--remap", metavar="FILE")]
 def truncate(
     source: _Source,
     output: _Output,
-    vocab_size: Annotated[int, option("Number of tokens to reach.", metavar="N", parser=size_of_at_least(1))],
+    vocab_size: Annotated[int, option(_SIZE_HELP, metavar="N", parser=size_of_at_least(1))],
     renumber: Annotated[bool, option(_RENUMBER_HELP, "--renumber")] = False,
     remap: _Remap = None,
     pattern: RankPattern = "auto",
@@ -68,7 +69,7 @@ def truncate(
 
     _check_outputs(output, remap, force)
     tokenizer = load(source, pattern)
-    edited = editing.truncate(tokenizer.model, vocab_size)
+    edited = editing.truncate(tokenizer.model, vocab_size, reserved=tokenizer.added_tokens_decoder)
     if renumber:
         dense = editing.renumber(edited.model)
         edited = editing.Edited(dense.model, edited.remap.then(dense.remap))
@@ -163,6 +164,7 @@ def prune(
         counts=None if counts is None else WordCounts.load(counts),
         vocab_size=vocab_size,
         min_count=min_count,
+        reserved=tokenizer.added_tokens_decoder,
     )
     _save(tokenizer, edited, output, remap, as_json)
 
@@ -244,7 +246,7 @@ def _save(
     save(new, folder)
     if remap_file is not None:
         remap.save(remap_file)
-    number, removed, added = edited.model.vocab_size, len(remap.removed), len(remap.added)
+    number, removed, added = len(new), len(remap.removed), len(remap.added)
     values = {"folder": str(folder), "vocab_size": number, "removed": removed, "added": added}
     report_done(f"{_what_changed(number, removed, added)}; saved in {folder}", values, as_json)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Iterable, Mapping, Set
+from collections.abc import Collection, Container, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import cast
@@ -212,11 +212,15 @@ class BPEModel:
         specials = {special.encode() for special in self.special_tokens}
         return {token: token_id for token_id, token in self.vocab.items() if token not in specials}
 
-    def truncate(self, vocab_size: int) -> BPEModel:
+    def truncate(self, vocab_size: int, *, reserved: Collection[int] = ()) -> BPEModel:
         """Return a smaller model with only the first merges; the remaining tokens keep their ids.
 
         The result for a trained model equals training to that size. Bytes, special tokens and all other tokens that no
         merge makes stay, so ids may have gaps if special tokens come after the merges.
+
+        Args:
+            vocab_size: the number of tokens to keep.
+            reserved: ids that are in use outside the model, such as those of added tokens; `vocab_size` counts them.
 
         Raises:
             ValueError: `vocab_size` is larger than the vocabulary, or smaller than the number of tokens that no merge
@@ -232,9 +236,10 @@ class BPEModel:
             last = max(rank, *(made_by[part][0] for part in (first, second) if part in made_by), 0)
             made_by[token] = min(made_by.get(token, (last, len(token))), (last, len(token)))
         made = [token for token in self.vocab.values() if token in made_by]
-        others = self.vocab_size - len(made)
-        if not isinstance(vocab_size, int) or not others <= vocab_size <= self.vocab_size:
-            raise ValueError(f"vocab_size: expected {others} to {self.vocab_size}, got {short_repr(vocab_size)}")
+        size = self.vocab_size + len({*reserved} - self.vocab.keys())
+        others = size - len(made)
+        if not isinstance(vocab_size, int) or not others <= vocab_size <= size:
+            raise ValueError(f"vocab_size: expected {others} to {size}, got {short_repr(vocab_size)}")
         gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - others :]}
         vocab = {token_id: token for token_id, token in self.vocab.items() if token not in gone}
         merges = [merge for merge in self.merges if gone.isdisjoint((*merge, b"".join(merge)))]

@@ -57,10 +57,15 @@ class Edited(NamedTuple):
 
 
 @checked(model=check_model)
-def truncate(model: BPEModel, vocab_size: int) -> Edited:
+def truncate(model: BPEModel, vocab_size: int, *, reserved: Collection[int] = ()) -> Edited:
     """Remove the last merges, as `BPEModel.truncate` does: a trained model becomes that of a smaller training.
 
     The remaining tokens keep their ids; `renumber` closes the gaps if special tokens come after the merges.
+
+    Args:
+        model: the model.
+        vocab_size: the number of tokens to keep.
+        reserved: ids that are in use outside the model, such as those of added tokens; `vocab_size` counts them.
 
     Raises:
         ValueError: `vocab_size` is larger than the vocabulary, or smaller than the number of tokens that no merge
@@ -71,7 +76,7 @@ def truncate(model: BPEModel, vocab_size: int) -> Edited:
     >>> smaller.vocab, remap.removed
     ({0: b'a', 1: b'b', 2: b'ab', 4: b'<|x|>'}, (3,))
     """
-    return _with_same_ids(model, model.truncate(vocab_size))
+    return _with_same_ids(model, model.truncate(vocab_size, reserved=reserved))
 
 
 @checked(model=check_model)
@@ -162,6 +167,7 @@ def prune(
     counts: WordCounts | None = None,
     vocab_size: int | None = None,
     min_count: int | None = None,
+    reserved: Collection[int] = (),
 ) -> Edited:
     """Remove tokens: all but some, or the least used ones.
 
@@ -185,6 +191,7 @@ def prune(
         counts: counts of text, with the pattern of the model.
         vocab_size: with counts, the number of tokens to reach.
         min_count: with counts, remove tokens until none is used less often than this; instead of `vocab_size`.
+        reserved: ids that are in use outside the model, such as those of added tokens; `vocab_size` counts them.
 
     Raises:
         TypeError: the combination of arguments is invalid.
@@ -220,14 +227,16 @@ def prune(
         min_count = check_int("min_count", min_count, 0)
         while pruning.take_least_used(below=min_count * counts.scale):
             pass
-    elif not isinstance(vocab_size, int) or not len(stays) <= vocab_size <= len(pruning.kept):
+        return _renumbered(model, pruning.kept)
+    outside = len({*reserved} - model.vocab.keys())
+    smallest, largest = outside + len(stays), outside + len(pruning.kept)
+    if not isinstance(vocab_size, int) or not smallest <= vocab_size <= largest:
         raise ValueError(
-            f"vocab_size: expected {len(stays)} to {len(pruning.kept)}, the number of tokens that must stay and the "
-            f"number that can, got {vocab_size!r}"
+            f"vocab_size: expected {smallest} to {largest}, the number of tokens that must stay and the number that "
+            f"can, got {vocab_size!r}"
         )
-    else:
-        for _ in range(len(pruning.kept) - vocab_size):
-            pruning.take_least_used()
+    for _ in range(largest - vocab_size):
+        pruning.take_least_used()
     return _renumbered(model, pruning.kept)
 
 

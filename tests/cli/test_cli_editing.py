@@ -37,8 +37,8 @@ def check(folder, output, edited, remap_file):
 
 class TestTruncate:
     def test_truncate_saves_the_result_of_the_library(self, folder, tmp_path):
-        shown = run("truncate", folder, "-o", tmp_path / "out", "--vocab-size", 270, "--remap", tmp_path / "remap")
-        assert "removed 10 tokens: 280 → 270; saved in" in shown.stderr
+        shown = run("truncate", folder, "-o", tmp_path / "out", "--vocab-size", 271, "--remap", tmp_path / "remap")
+        assert "removed 10 tokens: 281 → 271; saved in" in shown.stderr
         check(folder, tmp_path / "out", editing.truncate(load(folder).model, 270), tmp_path / "remap")
 
     def test_renumber_closes_gaps(self, tmp_path):
@@ -63,7 +63,7 @@ class TestTruncate:
 
     def test_impossible_size_is_an_error(self, folder, tmp_path):
         message = error("truncate", folder, "-o", tmp_path / "out", "--vocab-size", 9)
-        assert message == "--vocab-size: expected 258 to 280, got 9"
+        assert message == "--vocab-size: expected 259 to 281, got 9"
         assert not (tmp_path / "out").exists()
 
 
@@ -108,7 +108,9 @@ class TestPrune:
         for flag, keyword, value in (("--vocab-size", "vocab_size", 265), ("--min-count", "min_count", 21)):
             output = ["-o", tmp_path / "out", "--remap", tmp_path / "remap", "--force"]
             run("prune", folder, "--counts", tmp_path / "counts", flag, value, *output)
-            edited = editing.prune(load(folder).model, counts=counts, **{keyword: value})
+            reserved = load(folder).added_tokens_decoder
+            edited = editing.prune(load(folder).model, counts=counts, **{keyword: value}, reserved=reserved)
+            assert flag == "--min-count" or len(load(tmp_path / "out")) == value
             check(folder, tmp_path / "out", edited, tmp_path / "remap")
 
     @pytest.mark.parametrize("name", ["ids.npy", "ids.txt"])

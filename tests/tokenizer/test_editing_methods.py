@@ -88,9 +88,9 @@ class TestExtend:
 class TestTruncate:
     def test_ids_have_no_gaps(self):
         tokenizer = make()
-        smaller, remap = tokenizer.truncate(265)
+        smaller, remap = tokenizer.truncate(267)
         assert_follows(smaller, tokenizer, remap)
-        assert sorted(smaller.get_vocab().values()) == [*range(267)]
+        assert sorted(smaller.get_vocab().values()) == [*range(267)] == [*range(len(smaller))]
         assert smaller.model == tokenizer.model.truncate(265)
         with pytest.raises(ValueError, match=r"expected .* got 999"):
             tokenizer.truncate(999)
@@ -107,11 +107,11 @@ class TestTruncate:
 
 
 class TestPrune:
-    @given(st.integers(259, 268))
+    @given(st.integers(261, 270))
     def test_text_keeps_its_tokens(self, size):
         tokenizer = make()
         smaller, remap = tokenizer.prune(["lower o\u0308 <|user|>"], vocab_size=size)
-        assert smaller.vocab_size == size
+        assert len(smaller) == size
         assert_follows(smaller, tokenizer, remap)
         ids = tokenizer.encode("lower o\u0308 <|user|>")
         if not {*ids} & {*remap.removed}:
@@ -159,6 +159,5 @@ def test_real_tokenizers_are_edited_with_their_added_tokens(name, test_data):
     assert len(longer.encode(texts[0])) < len(tokenizer.encode(texts[0]))
     for smaller, remap in (tokenizer.truncate(REAL[name]), tokenizer.prune(texts, vocab_size=REAL[name])):
         assert_follows(smaller, tokenizer, remap)
-        assert smaller.vocab_size == REAL[name]
-        assert sorted(smaller.get_vocab().values()) == [*range(len(smaller))]
+        assert sorted(smaller.get_vocab().values()) == [*range(REAL[name])]
         assert smaller.decode(smaller.encode(texts[0])) == tokenizer.decode(tokenizer.encode(texts[0]))

@@ -65,11 +65,11 @@ class EditingMethods(ConversionMethods):
         were added to the model come last.
 
         Args:
-            vocab_size: number of tokens of the model to keep; tokens that were added to the model come on top.
+            vocab_size: number of tokens to keep, as `len` counts them, with those that were added to the model.
 
         Raises:
-            ValueError: `vocab_size` is larger than that of the model, or smaller than its number of tokens that no
-                merge makes.
+            ValueError: `vocab_size` is larger than the number of tokens, or smaller than the number of those that
+                no merge makes.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=259, pad_token="<pad>")
@@ -77,7 +77,7 @@ class EditingMethods(ConversionMethods):
         >>> len(smaller), remap.removed
         (258, (258,))
         """
-        shorter, removed = edits.truncate(self.model, vocab_size)
+        shorter, removed = edits.truncate(self.model, vocab_size, reserved=self._added_tokens_decoder)
         dense, moved = edits.renumber(shorter)
         return self.with_model(edits.Edited(dense, removed.then(moved)))
 
@@ -101,8 +101,8 @@ class EditingMethods(ConversionMethods):
             input: text that shows which tokens are used, as `hf_bpe.count` takes it; it is normalized and split as this
                 tokenizer does. Or counts, with the pattern of this tokenizer, of text that was normalized.
             keep: ids of tokens to keep. Without `input` all others are removed.
-            vocab_size: with `input`, the number of tokens of the model to reach; tokens that were added to the model
-                come on top.
+            vocab_size: with `input`, the number of tokens to reach, as `len` counts them, with those that were added to
+                the model.
             min_count: with `input`, remove tokens until none is used less often than this; instead of `vocab_size`.
             options: options of `hf_bpe.count` for text: `num_workers`, `max_memory`, `work_dir`, `show_progress`,
                 `callback`.
@@ -129,7 +129,14 @@ class EditingMethods(ConversionMethods):
         counts = input if input is None or isinstance(input, WordCounts) else self._counts_of(input, options)
         if keep is not None:
             keep = [token_id for token_id in keep if token_id not in later]
-        edited = edits.prune(self.model, keep=keep, counts=counts, vocab_size=vocab_size, min_count=min_count)
+        edited = edits.prune(
+            self.model,
+            keep=keep,
+            counts=counts,
+            vocab_size=vocab_size,
+            min_count=min_count,
+            reserved=self._added_tokens_decoder,
+        )
         return self.with_model(edited)
 
     def _counts_of(self, source: TextSource, options: CountingOptions) -> WordCounts:
