@@ -35,6 +35,7 @@ _SUFFIXES = frozenset((".gguf", ".tiktoken", ".model"))
 _MAX_BESIDE = 1000  # how many names beside a missing one are looked at
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
+_FILE_SUFFIXES = (".gguf", ".json", ".model", ".tiktoken", ".txt")  # of files with a tokenizer, not of repositories
 
 
 class _Settings:
@@ -104,7 +105,7 @@ def existing(source: str) -> Path:
     if Path(source).exists():
         return Path(source)
     name = {"gpt2": "openai-community/gpt2"}.get(source, source)
-    is_repository = _REPOSITORY.match(name) is not None
+    is_repository = _REPOSITORY.match(name) is not None and Path(name).suffix not in _FILE_SUFFIXES
     if is_repository and _Settings.downloads:
         return _downloaded(name)
     like = _closest_tokenizer(Path(source))

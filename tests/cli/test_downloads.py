@@ -129,3 +129,4 @@ def test_nothing_is_downloaded_without_the_option(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "give --download, or run: hf download openai-community/gpt2 --local-dir gpt2" in error("encode", "gpt2")
     assert error("encode", "./gpt2") == "no file or folder './gpt2'"
+    assert error("encode", "x.gguf") == "no file or folder 'x.gguf'"
