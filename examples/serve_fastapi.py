@@ -14,7 +14,7 @@ import sys
 
 from fastapi import FastAPI, HTTPException
 from jinja2 import TemplateError
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from hf_bpe import BPETokenizer
 
@@ -29,7 +29,7 @@ class Message(BaseModel):
 class Chat(BaseModel):
     """A chat that the model is to answer."""
 
-    messages: list[Message]
+    messages: list[Message] = Field(min_length=1)
 
 
 class Tokens(BaseModel):
