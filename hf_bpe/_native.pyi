@@ -259,7 +259,7 @@ class Encoder:
             model, rebuild, simd, chunk_bytes: as for an encoder of bytes.
             vocab: the bytes of text that each token stands for.
             merge_ids: the ids of the tokens of each merge.
-            byte_ids: the ids of the tokens of all bytes, as uint32; empty if there are none.
+            byte_ids: the ids of the tokens of all bytes, as uint32; 2**32 - 1 where the character is a token; or empty.
             excluded: the ids, as uint32, of tokens that are no text.
             prefix: before which segments of text a space is put: 0 none, 1 those that do not begin with one, 2 all, 3
                 one at the beginning of a text that does not begin with one.

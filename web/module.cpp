@@ -242,7 +242,8 @@ void make_character_encoder(unsigned prefix, bool splits, bool has_byte_tokens, 
     constexpr std::string_view kHex = "0123456789ABCDEF";
     for (std::size_t byte = 0; byte < 256; ++byte) {
       const std::string token = {'<', '0', 'x', kHex[byte / 16], kHex[byte % 16], '>'};
-      byte_ids[byte] = find_entry(token)->id;
+      const VocabJson::Entry* const entry = find_entry(token);
+      byte_ids[byte] = entry == nullptr ? CharacterVocabulary::kNoByte : entry->id;
     }
   }
   const auto decode_as = [&](std::uint32_t id, std::string_view text) {

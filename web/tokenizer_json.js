@@ -145,9 +145,13 @@ function characterModel(content, vocabulary, ids) {
   if (unknown !== null && vocabulary.id(unknown) === undefined) {
     refuse(`model: unk_token ${excerpt(unknown)} is not in the vocabulary`);
   }
-  const known = [...byteTokens()].filter((token) => vocabulary.id(token) !== undefined);
+  const bytes = [...byteTokens()];
+  const known = bytes.filter((token) => vocabulary.id(token) !== undefined);
   const hasByteTokens = Boolean(model.byte_fallback) && known.length > 0;
-  if (hasByteTokens && known.length < 256) refuse("model: byte_fallback without the tokens of all bytes");
+  // The byte of a character that is a token is never needed.
+  const isNeeded = (token, byte) => byte > 127 || vocabulary.id(String.fromCharCode(byte)) === undefined;
+  const missing = bytes.find((token, byte) => vocabulary.id(token) === undefined && isNeeded(token, byte));
+  if (hasByteTokens && missing !== undefined) refuse(`model: byte_fallback without the token ${missing}`);
   if (!hasByteTokens && unknown === null) refuse("model: neither byte_fallback nor an unk_token");
   if (hasByteTokens) standIns.push(...known);
   for (const token of standIns) {

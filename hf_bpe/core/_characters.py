@@ -25,7 +25,8 @@ class Characters:
         ValueError: neither `byte_fallback` nor an `unk_token`.
 
     Args:
-        byte_fallback: whether other characters become tokens of their bytes, all of which the vocabulary then has.
+        byte_fallback: whether other characters become tokens of their bytes. The vocabulary then has the token of each
+            byte, except of those whose own character it has, as Gemma 2 has the tab and no `<0x09>`.
         unk_token: without `byte_fallback`, the token of other characters.
         fuse_unk: whether other characters side by side become one `unk_token`.
 
@@ -72,12 +73,14 @@ class Characters:
         if missing := unknown - ids.keys():
             raise ValueError(f"characters: unk_token {missing.pop().decode()!r} is not a token of the vocabulary")
         if self.byte_fallback:
-            if missing := BYTE_TOKENS.keys() - ids.keys():
+            missing = BYTE_TOKENS.keys() - ids.keys()
+            # The byte of a character that is a token is never needed: Gemma 1 and 2 have "\t" in place of <0x09>.
+            if needed := [token for token in missing if bytes([BYTE_TOKENS[token]]) not in ids]:
                 raise ValueError(
-                    f"characters: byte_fallback needs the tokens of all bytes, and {min(missing).decode()} is not in "
-                    "the vocabulary"
+                    f"characters: byte_fallback needs the token of each byte whose character is not a token, and "
+                    f"{min(needed).decode()} is not in the vocabulary"
                 )
-            unknown |= BYTE_TOKENS.keys()
+            unknown |= BYTE_TOKENS.keys() - missing
         used = None if merge_ids is None else {*memoryview(merge_ids).cast("I")}
         if used is None or not used.isdisjoint(map(ids.__getitem__, unknown)):
             for rank, (first, second) in enumerate(merges):

@@ -28,6 +28,7 @@ _SPACE_BYTES = SPACE.encode()
 _READS_SPACE = {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}
 _PREPENDS = {"type": "Prepend", "prepend": SPACE}
 _NOTHING = '{"type":"Sequence","normalizers":[]}'
+_NO_BYTE = 2**32 - 1  # for the core: the byte has no token, because its character has one
 _NEVER, _UNLESS_SPACE, _ALWAYS, _FIRST = range(4)  # PrefixSpace of the core
 _SCHEMES = {"never": _NEVER, "always": _UNLESS_SPACE, "first": _FIRST}
 
@@ -195,7 +196,7 @@ def make_character_encoder(
         rebuild,
         vocab,
         merge_ids,
-        array("I", map(ids.__getitem__, BYTE_TOKENS)).tobytes() if characters.byte_fallback else b"",
+        array("I", (ids.get(token, _NO_BYTE) for token in BYTE_TOKENS)).tobytes() if characters.byte_fallback else b"",
         array("I", excluded).tobytes(),
         prefix=prefix,
         splits=splits,

@@ -52,7 +52,8 @@ class CharacterOptions:
                 special tokens, tokens of bytes, characters by code point.
         """
         vocab = {} if initial is None else dict(initial.vocab)
-        fallback = BYTE_TOKENS if self.characters.byte_fallback else ()
+        # An initial model has the tokens of bytes that it needs; those that it lacks would never occur.
+        fallback = BYTE_TOKENS if self.characters.byte_fallback and initial is None else ()
         wanted = [*map(str.encode, special_tokens), *fallback, *map(str.encode, alphabet)]
         known = {*vocab.values()}
         missing = [token for token in wanted if token not in known]

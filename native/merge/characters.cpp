@@ -43,6 +43,7 @@ CharacterVocabulary::CharacterVocabulary(const Vocabulary::Tokens& tokens, const
   std::uint32_t next_id = first_part_id_;
   for (int byte = 0; byte < 256; ++byte) {
     if (is_known[byte]) continue;
+    if (!byte_ids.empty() && byte_ids[byte] == kNoByte) throw std::invalid_argument("byte_ids: a byte has no token");
     add_part(std::string(1, static_cast<char>(byte)), byte_ids.empty() ? next_id++ : byte_ids[byte]);
   }
   for (std::size_t place = 0; place < given; ++place) {

@@ -16,8 +16,10 @@
 namespace hf_bpe {
 
 struct CharacterVocabulary {
+  static constexpr std::uint32_t kNoByte = 0xFFFFFFFF;
+
   // `tokens` with their text in UTF-8, of which those in `excluded` are of no text; `merges`, as places in `tokens`;
-  // the ids of the tokens of all bytes, or none.
+  // the ids of the tokens of all bytes, kNoByte for those whose character is a token; or none.
   CharacterVocabulary(const Vocabulary::Tokens& tokens, const std::vector<Vocabulary::Merge>& merges,
                       const std::vector<std::uint32_t>& byte_ids, const std::vector<std::uint32_t>& excluded);
 

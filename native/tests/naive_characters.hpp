@@ -23,7 +23,7 @@ inline const std::vector<std::string> kBrokenCharacters = {
 struct CharacterModel {
   Model::Tokens tokens;  // of text
   Merges merges;
-  std::vector<std::uint32_t> byte_ids;  // of all bytes, or none
+  std::vector<std::uint32_t> byte_ids;  // of all bytes, kNoByte where one is not needed; or none
   std::vector<std::uint32_t> excluded;  // the ids of tokens that are of no text
   CharacterRules rules;
 
@@ -32,7 +32,9 @@ struct CharacterModel {
     Vocabulary::Tokens all(tokens.begin(), tokens.end());
     std::vector<std::string> bytes;
     for (std::size_t byte = 0; byte < byte_ids.size(); ++byte) bytes.emplace_back(1, static_cast<char>(byte));
-    for (std::size_t byte = 0; byte < byte_ids.size(); ++byte) all.emplace_back(byte_ids[byte], bytes[byte]);
+    for (std::size_t byte = 0; byte < byte_ids.size(); ++byte) {
+      if (byte_ids[byte] != CharacterVocabulary::kNoByte) all.emplace_back(byte_ids[byte], bytes[byte]);
+    }
     const std::vector<std::pair<std::string_view, std::string_view>> pairs(merges.begin(), merges.end());
     return CharacterVocabulary(all, Vocabulary::find_tokens({tokens.begin(), tokens.end()}, pairs), byte_ids, excluded);
   }
@@ -216,7 +218,9 @@ inline void check_character_encoder(const CharacterModel& model, const std::vect
 
   Decoder decoder;  // it knows how many bytes of text each id stands for
   std::vector<std::pair<std::uint32_t, std::string>> known(model.tokens.begin(), model.tokens.end());
-  for (const std::uint32_t id : model.byte_ids) known.emplace_back(id, "?");
+  for (const std::uint32_t id : model.byte_ids) {
+    if (id != CharacterVocabulary::kNoByte) known.emplace_back(id, "?");
+  }
   for (const AddedToken& token : added) known.emplace_back(token.id, token.content);
   decoder.add({known.begin(), known.end()});
   const Encoder::EncodedWithOffsets detailed = encoder.encode_with_offsets(borrowed, options, decoder, poll);
@@ -290,7 +294,10 @@ CharacterModel make_character_model(Draw draw) {
     id += 2;
   }
   if (draw(2)) {
-    for (std::uint32_t byte = 0; byte < 256; ++byte) model.byte_ids.push_back(byte);
+    for (std::uint32_t byte = 0; byte < 256; ++byte) {
+      const bool is_needed = !model.find(std::string(1, static_cast<char>(byte)));
+      model.byte_ids.push_back(is_needed || draw(2) ? byte : CharacterVocabulary::kNoByte);
+    }
   } else {
     model.rules.unknown_id = draw(2) ? kUnknown : 299;
     model.rules.fuses_unknown = draw(2);

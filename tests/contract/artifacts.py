@@ -294,8 +294,27 @@ def without_code(folder):
     return folder
 
 
-OF_CHARACTERS = ("mistral_v0_1", "gemma3", "internlm2")
-"""Real files whose alphabet is characters, which fewer formats can hold."""
+def gemma(folder):
+    """Write the file of Gemma 1 and 2, small: the tab has the place of the token of its byte."""
+    settings = {**SETTINGS, "unk_token": "<unk>", "add_bos_token": True}
+    plain = BPETokenizer.train(CORPUS, num_merges=120, byte_fallback=True, **settings)
+    content = json.loads(plain.backend_tokenizer.to_str())
+    content["model"]["vocab"]["\t"] = content["model"]["vocab"].pop("<0x09>")
+    content["model"]["merges"] = [["\t", "\t"], *content["model"]["merges"]]
+    content["model"]["vocab"]["\t\t"] = len(content["model"]["vocab"])
+    space = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+    text = {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}
+    content |= {
+        "normalizer": space,
+        "pre_tokenizer": {**split("", "MergedWithPrevious"), "pattern": {"String": " "}},
+        "decoder": {"type": "Sequence", "decoders": [text, {"type": "ByteFallback"}, {"type": "Fuse"}]},
+    }
+    content["model"]["fuse_unk"] = True
+    return write_folder(folder, content, settings)
+
+
+OF_CHARACTERS = ("mistral_v0_1", "gemma3", "internlm2", "Gemma 2")
+"""Those whose alphabet is characters, which fewer formats can hold."""
 
 
 def with_suffixes(folder):
@@ -320,6 +339,7 @@ ARTIFACTS = {
     for each in (
         *TRAINED,
         *FAMILIES,
+        Artifact("Gemma 2", "folder", gemma, True, group="families"),
         Artifact("CLIP", "refused", with_suffixes, group="families"),
         Artifact("GPT-2's files, small", "gpt2", gpt2_of_training, group="trained"),
         Artifact("cl100k, small", "encoding", small_encoding, group="trained"),

@@ -42,12 +42,12 @@ TEXTS = {
 """Name → text."""
 
 QUICK = (
-    *("empty", "words", "numbers", "contractions in capitals", "runs of spaces", "line breaks"),
+    *("empty", "words", "numbers", "contractions in capitals", "runs of spaces", "tabs", "line breaks"),
     *("combining marks", "emoji", "other white space", "a lone surrogate", "names of special tokens"),
 )
 """The texts of the quick form."""
 
-FEW = ("numbers", "spaces around", "combining marks", "names of special tokens")
+FEW = ("numbers", "spaces around", "tabs", "combining marks", "names of special tokens")
 """The texts that are compared again after a tokenizer was saved, copied or converted."""
 
 

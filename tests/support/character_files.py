@@ -86,7 +86,10 @@ def files(draw, *, normalizers=ALL_NORMALIZERS, falls_back=None):
     characters = draw(st.lists(st.sampled_from(CHARACTERS), unique=True, min_size=3))
     falls_back = draw(st.booleans()) if falls_back is None else falls_back
     unk_token = draw(st.sampled_from(["<unk>", None])) if falls_back else "<unk>"  # or characters are dropped
-    vocab = ["<unk>", "<s>", "</s>", *([f"<0x{byte:02X}>" for byte in range(256)] if falls_back else []), *characters]
+    # The token of a byte may be missing if its character is a token, as in the files of Gemma 1 and 2.
+    missing = draw(st.sets(st.sampled_from([ord(each) for each in characters if each.isascii()] or [-1])))
+    fallback = [f"<0x{byte:02X}>" for byte in range(256) if byte not in missing]
+    vocab = ["<unk>", "<s>", "</s>", *(fallback if falls_back else []), *characters]
     vocab = draw(st.permutations(vocab)) if draw(st.booleans()) else vocab
     tokens, merges = [*characters], []
     for _ in range(draw(st.integers(0, 24))):
@@ -142,6 +145,15 @@ def files(draw, *, normalizers=ALL_NORMALIZERS, falls_back=None):
             "merges": [[*pair] for pair in merges],
         },
     }
+
+
+def as_gemma_2(content):
+    """Return the content of Gemma 3's file as Gemma 1 and 2 have it: the tab has the place of the token of its byte."""
+    texts = ["\t" if text == "<0x09>" else text for text in content["model"]["vocab"] if text != "\t"]
+    vocab = {text: token_id for token_id, text in enumerate(texts)}
+    added = content["added_tokens"]
+    added = [{**token, "id": vocab.get(token["content"], token["id"] - 1)} for token in added]  # one was dropped
+    return {**content, "added_tokens": added, "model": {**content["model"], "vocab": vocab}}
 
 
 def with_few_merges(content, merges):
