@@ -95,7 +95,9 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
         elif is_added is not None or text.strip("<>") == f"|unused_{token_id}|":
             del vocab[token_id]
     for token_id, token in added.items():
-        if token.content not in ids and token.special and len(token.content) > 1:
+        # `tokenizers` looks up characters, and the tokens of bytes, only in the vocabulary.
+        is_text = len(token.content) == 1 or token.content.encode() in BYTE_TOKENS
+        if token.content not in ids and token.special and not is_text:
             specials.append(token.content)
             vocab[token_id] = token.content.encode()
     model = BPEModel(

@@ -75,6 +75,16 @@ def test_unknown_parts_are_refused_by_name(change, message, files):
         definition_of_json({**files, **change})
 
 
+@pytest.mark.parametrize("special", [False, True])
+def test_missing_byte_tokens_of_unknown_characters_are_refused(special):
+    texts = ["▁", "B", *(f"<0x{byte:02X}>" for byte in range(256) if byte not in (0x41, 0x42))]
+    added = [{**dict.fromkeys(FLAGS, False), "id": len(texts), "content": "<0x41>", "special": special}]
+    vocab = {text: token_id for token_id, text in enumerate(texts)}
+    content = {**PLAIN, "added_tokens": added, "model": {**PLAIN["model"], "vocab": vocab, "byte_fallback": True}}
+    with pytest.raises(ValueError, match="character is not a token, and <0x41> is not in the vocabulary"):
+        definition_of_json(content)
+
+
 def test_tokens_are_not_searched_where_spaces_are_of_two_kinds():
     content = {
         **PLAIN,
