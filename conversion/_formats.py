@@ -150,6 +150,7 @@ def _with_own_settings(tokenizer: Any, definition: Definition) -> Definition:
     names = ("padding_side", "truncation_side", "split_special_tokens", "chat_template", "model_max_length")
     settings = {name: getattr(tokenizer, name) for name in names}
     settings |= {name: getattr(tokenizer, name) for name in NAMED_TOKENS}
+    settings["unk_token"] = tokenizer_json.resolve_unk_token(definition, settings["unk_token"])
     return replace(definition, settings={**definition.settings, **settings})
 
 

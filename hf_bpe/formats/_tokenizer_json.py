@@ -272,7 +272,10 @@ def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges
     if unk_token is None:
         return
     if unk_token not in added.ids or unk_token not in data["vocab"]:
-        raise ValueError(f"model: unk_token {unk_token!r} is not an added token of the vocabulary; expected one")
+        raise ValueError(
+            f"model: unk_token {unk_token!r} is not an added token of the vocabulary; expected one, as naming it as "
+            "unk_token in tokenizer_config.json makes it"
+        )
     if data.get("fuse_unk"):
         raise ValueError("model: fuse_unk, which makes one unk_token of several unknown bytes, would be lost")
     token = from_printable(unk_token)
@@ -334,6 +337,27 @@ def padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:
             stacklevel=outer_stacklevel(),
         )
     return settings
+
+
+def resolve_unk_token(definition: Definition, named: str | None) -> str | None:
+    """Return the `unk_token` of a tokenizer: what its other files or its class name, or what the model needs.
+
+    Args:
+        definition: what the `tokenizer.json` defines.
+        named: the `unk_token` beside it.
+
+    Raises:
+        ValueError: the model makes another token of bytes that have none.
+    """
+    if not definition.model.refuses_bytes:
+        return named
+    needed = definition.setting("unk_token")
+    if named not in (None, needed):
+        raise ValueError(
+            f"bytes without a token become {needed!r}, the unk_token of its model, and unk_token is {named!r}; set "
+            f"unk_token={needed!r}"
+        )
+    return cast("str", needed)
 
 
 def _matches(path: Path, head: bytes) -> bool:

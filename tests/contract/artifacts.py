@@ -294,6 +294,12 @@ def without_code(folder):
     return folder
 
 
+def unnamed_unk_token(folder):
+    """Write a `tokenizer.json` whose model has an unk_token for bytes without a token, which nothing else names."""
+    plain = BPETokenizer.train(CORPUS, num_merges=120, unk_token="<unk>", initial_alphabet="observed", **SETTINGS)
+    return write_folder(folder, json.loads(plain.backend_tokenizer.to_str()), SETTINGS)
+
+
 def gemma(folder):
     """Write the file of Gemma 1 and 2, small: the tab has the place of the token of its byte."""
     settings = {**SETTINGS, "unk_token": "<unk>", "add_bos_token": True}
@@ -340,6 +346,7 @@ ARTIFACTS = {
         *TRAINED,
         *FAMILIES,
         Artifact("Gemma 2", "folder", gemma, True, group="families"),
+        Artifact("unk_token of the model alone", "folder", unnamed_unk_token, True, group="families"),
         Artifact("CLIP", "refused", with_suffixes, group="families"),
         Artifact("GPT-2's files, small", "gpt2", gpt2_of_training, group="trained"),
         Artifact("cl100k, small", "encoding", small_encoding, group="trained"),

@@ -65,6 +65,7 @@ def has_placeholders(mismatch):
     return mismatch.entry in ("len", "vocab_size") and mismatch.artifact in WITH_UNUSED_IDS
 
 
+UNNAMED_UNK_TOKEN = "unk_token of the model alone"
 WITH_UNUSED_IDS = ("unused ids", "gpt35turbo")
 SETS = ("all_special_tokens", "all_special_ids", "extra_special_tokens")
 LENGTHS = ("model_max_length", "max_len_single_sentence", "max_len_sentences_pair")
@@ -128,6 +129,15 @@ DIFFERENCES = (
             mismatch.authority == SLOW_FILES
             and mismatch.entry in ("unk_token", "unk_token_id", "bos_token_id")
             and mismatch.got is None
+        ),
+    ),
+    Difference(
+        "`unk_token` of a model that lacks the tokens of bytes is named",
+        ("special_tokens", "after_naming_a_token"),
+        lambda mismatch: (
+            mismatch.artifact == UNNAMED_UNK_TOKEN
+            and mismatch.entry in ("unk_token", "unk_token_id", "bos_token_id", *SETS)
+            and is_subset(mismatch)
         ),
     ),
     Difference(

@@ -15,6 +15,7 @@ WALKS = {
     "RoBERTa": ("from_pretrained", "convert_from(file)"),
     "train": ("from_pretrained",),
     "unk_token": ("convert_from(file)",),
+    "unk_token of the model alone": ("from_pretrained",),
     "padding and truncation": ("convert_from(file)",),
     "unused ids": ("from_pretrained",),
     "GPT-2's files, small": ("from_pretrained(two files)",),

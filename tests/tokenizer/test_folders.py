@@ -249,15 +249,26 @@ def test_bytes_without_a_token_are_dropped_whatever_unk_token_of_the_config_is(w
 
 
 def test_bytes_without_a_token_become_the_unknown_token_of_tokenizer_json(write):
-    tokenizer = backend(["<s>"], b"alowernt <>/sbku", unk_token="<unk>")
+    tokenizer = backend(["<s>", "<unk>"], b"alowernt <>/sbku", unk_token="<unk>")
     folder = write(tokenizer, {"unk_token": "<unk>"})
     assert not assert_same(folder).drop_missing_bytes
-    for config, named in (({"unk_token": "<s>"}, "'<s>'"), ({}, None)):
-        with pytest.raises(
-            ValueError, match=f"become '<unk>', and unk_token of the other files is {named}; load it with"
-        ):
-            BPETokenizer.from_pretrained(write(tokenizer, config, special_tokens_map={}))
-    assert BPETokenizer.from_pretrained(folder, unk_token="<unk>").encode("!") == tokenizer.encode("!").ids
+    unnamed = write(tokenizer, {}, special_tokens_map={})
+    fast = PreTrainedTokenizerFast.from_pretrained(unnamed)
+    assert fast.unk_token is None
+    for ours in (BPETokenizer.from_pretrained(unnamed), BPETokenizer.convert_from(fast)):
+        assert (ours.unk_token, ours.encode("low!")) == ("<unk>", tokenizer.encode("low!").ids)
+
+
+def test_another_unk_token_than_that_of_the_model_is_refused(write):
+    tokenizer = backend(["<s>", "<unk>"], b"alowernt <>/sbku", unk_token="<unk>")
+    folder = write(tokenizer, {"unk_token": "<s>"}, special_tokens_map={})
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<s>")
+    for load, source in ((BPETokenizer.from_pretrained, folder), (BPETokenizer.convert_from, fast)):
+        with pytest.raises(ValueError, match=r"become '<unk>'.* and unk_token is '<s>'; set unk_token='<unk>'"):
+            load(source)
+    fast.unk_token = "<unk>"
+    for ours in (BPETokenizer.from_pretrained(folder, unk_token="<unk>"), BPETokenizer.convert_from(fast)):
+        assert ours.encode("!") == tokenizer.encode("!").ids
 
 
 def test_a_model_of_ours_refuses_such_bytes():

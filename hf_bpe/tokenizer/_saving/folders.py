@@ -21,7 +21,6 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
-from hf_bpe.formats._character_model import is_of_characters
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._reading import read_bytes
@@ -32,8 +31,8 @@ from hf_bpe.formats._tokenizer_json import (
     definition_of_json,
     padding_and_truncation,
     parse_tokenizer_json,
+    resolve_unk_token,
 )
-from hf_bpe.pretokenizers._byte_level import to_printable
 
 _MODEL_SETTINGS = {*setting_names(Owner.MODEL)}
 # What PreTrainedTokenizerFast ignores.
@@ -191,11 +190,11 @@ class Folder:
         named = {name: token if token is None else str(token) for name, token in base._special_tokens_map.items()}
         of_file = added_tokens_of_json(self.content)
         added = of_file.copy()
-        self._check_unk_token(named["unk_token"])
         listed = settings.pop("added_tokens_decoder", {})
         added.add(_tokens_that_transformers_adds(listed, base, added))
         self._warn_of_ids(listed, added)
         definition = definition_of_json({**self.content, "padding": None, "truncation": None}, added, of_file)
+        named["unk_token"] = resolve_unk_token(definition, named["unk_token"])
         pipeline = Pipeline.of(definition)
         self._pipelines.append(pipeline)  # kept until the tokenizer is made, which shares its encoder
         self._check(definition, named)
@@ -213,20 +212,6 @@ class Folder:
             "model": replace(pipeline.model, **of_model) if of_model else pipeline.model,
             "added_tokens_decoder": dict(definition.added_tokens),
         }
-
-    def _check_unk_token(self, named: str | None) -> None:
-        """Refuse an `unk_token` other than the token for missing bytes."""
-        assert self.content is not None
-        if is_of_characters(self.content):  # whose model itself has it
-            return
-        model: Mapping[str, Any] = self.content["model"]
-        unk_token = model.get("unk_token")
-        lacks_bytes = not model["vocab"].keys() >= {to_printable(bytes([byte])) for byte in range(256)}
-        if lacks_bytes and unk_token is not None and unk_token != named:
-            raise ValueError(
-                f"bytes without a token become {unk_token!r}, and unk_token of the other files is {named!r}; load it "
-                f"with unk_token={unk_token!r}"
-            )
 
     def _check(self, definition: Definition, named: Mapping[str, str | None]) -> None:
         """Refuse settings that PreTrainedTokenizerFast and BPETokenizer interpret differently."""
