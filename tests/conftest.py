@@ -89,5 +89,25 @@ def folder(text):
 
 
 @pytest.fixture(scope="session")
+def browser():
+    """Return the class of browsers. No test imports it, for tests are left out by this fixture where there is none."""
+    from support.chromium import Chromium
+
+    return Chromium
+
+
+@pytest.fixture(scope="module")
+def chromium(browser):
+    with browser() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def phone(browser):
+    with browser(360, 740, is_phone=True, dark=True) as phone:
+        yield phone
+
+
+@pytest.fixture(scope="session")
 def native():
     return pytest.importorskip("hf_bpe._native", reason="the native core is not built")

@@ -5,7 +5,6 @@ import base64
 import pytest
 
 from hf_bpe import BPETokenizer, analysis
-from support.chromium import Chromium
 
 # Of JupyterLab 4: packages/rendermime/style/base.css. The last rule outweighs a selector of one class.
 JUPYTERLAB = """
@@ -26,12 +25,6 @@ def cell(html):
     viewport = '<meta name="viewport" content="width=device-width">'
     page = f"<!DOCTYPE html><meta charset=utf-8>{viewport}<link rel=icon href=data:,>{style}<body>{body}</body>"
     return "data:text/html;base64," + base64.b64encode(page.encode()).decode()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with Chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +56,7 @@ def test_columns_of_reports_stay_aligned(chromium, tokenizer):
     assert {(True, "left"), (False, "right")} == {tuple(each) for each in aligned}
 
 
-def test_phone_shows_a_tokenizer_without_scrolling_sideways(chromium, tokenizer):
-    with Chromium(360, 740, is_phone=True, dark=True) as phone:
-        phone.open(cell(tokenizer._repr_html_()))
-        assert phone.evaluate("document.documentElement.scrollWidth") <= 360
-        assert phone.problems() == []
+def test_phone_shows_a_tokenizer_without_scrolling_sideways(phone, tokenizer):
+    phone.open(cell(tokenizer._repr_html_()))
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+    assert phone.problems() == []

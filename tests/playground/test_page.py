@@ -9,7 +9,6 @@ import pytest
 
 from hf_bpe.playground import Playground, _server
 from hf_bpe.playground._requests import answer
-from support.chromium import Chromium
 from support.samples import make_tokenizer
 
 TEMPLATE = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|endoftext|>{% endfor %}"
@@ -32,12 +31,6 @@ def tokenizer():
 def playground(tokenizer):
     with Playground({"sample": tokenizer, "model": tokenizer.model}, in_frames=False) as playground:
         yield playground
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with Chromium() as browser:
-        yield browser
 
 
 @pytest.fixture
@@ -256,18 +249,17 @@ def test_a_server_that_has_ended_is_named(chromium, tokenizer):
     chromium.wait_for("document.querySelector('#problem').innerText.startsWith('The server does not answer')")
 
 
-def test_a_phone_needs_no_scrolling_sideways(playground):
-    with Chromium(360, 740, is_phone=True, dark=True) as phone:
-        phone.open(playground.url)
-        phone.wait_for(READY)
-        phone.insert("lowest newest " * 50)
-        phone.wait_for(f"{SHOWN}[1].length > 50")
-        phone.evaluate("document.querySelector('.tokens bdi').click()")
-        phone.wait_for("document.querySelector('#details .tree')")
-        assert phone.evaluate("document.documentElement.scrollWidth") <= 360
-        box = "document.querySelector('#details').getBoundingClientRect()"
-        assert phone.evaluate(f"{box}.bottom <= innerHeight && {box}.height < innerHeight / 2 + 1")
-        assert phone.problems() == []
+def test_a_phone_needs_no_scrolling_sideways(phone, playground):
+    phone.open(playground.url)
+    phone.wait_for(READY)
+    phone.insert("lowest newest " * 50)
+    phone.wait_for(f"{SHOWN}[1].length > 50")
+    phone.evaluate("document.querySelector('.tokens bdi').click()")
+    phone.wait_for("document.querySelector('#details .tree')")
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+    box = "document.querySelector('#details').getBoundingClientRect()"
+    assert phone.evaluate(f"{box}.bottom <= innerHeight && {box}.height < innerHeight / 2 + 1")
+    assert phone.problems() == []
 
 
 def test_a_notebook_on_this_machine_shows_the_page_in_a_frame(chromium, tokenizer, monkeypatch):

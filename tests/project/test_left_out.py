@@ -15,15 +15,20 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize("processes", ["0", pytest.param("2", marks=thorough)])
-def test_tests_left_out_are_counted_and_not_listed(processes):
+def test_tests_left_out_are_counted_and_not_listed(processes, tmp_path):
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", "-n", processes]
     if processes == "0":
         command.append("--collect-only")
     command += ["tests/counting/test_runs.py", "tests/encoding/test_merge_trees.py", "tests/distributed/test_on_ray.py"]
+    command += ["tests/analysis/test_notebook_page.py", "tests/playground/test_page.py"]
     environment = {name: value for name, value in os.environ.items() if name != "HF_BPE_TEST_DATA"}
+    environment["PATH"] = str(tmp_path)  # which has no browser
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     (line,) = re.findall(r"^left out: .*$", done.stdout, re.MULTILINE)
     assert re.search(r"\b1 with real text and files \(set HF_BPE_TEST_DATA\)", line)
+    assert re.search(r"\d\d in a browser \(install chromium\)", line)
+    assert "test_notebook_page.py" not in done.stdout
+    assert "test_page.py" not in done.stdout
     if not IS_BUILT:
         assert re.search(r"\d+ on the native core, which is not built", line)
     assert "test_gpt2_has_a_tree_for_every_token" not in done.stdout

@@ -51,7 +51,7 @@ def reason(item, config, passed):
         return "no data"
     if "web_build" in item.fixturenames and not is_web_built():
         return "no web build"
-    if "chromium" in item.fixturenames and find_chromium() is None:
+    if "browser" in item.fixturenames and find_chromium() is None:
         return "no browser"
     if item.nodeid in passed and not (is_thorough and depends_on_profile(item)):
         return "passed"

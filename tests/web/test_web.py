@@ -22,7 +22,6 @@ from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._hub_spellings import hub_pre_tokenizer
 from hf_bpe.pretokenizers._patterns import NAMES
 from support.cases import case
-from support.chromium import Chromium
 from support.patience import PATIENCE
 from support.profiles import by_profile, thorough
 from support.real_models import real_pipeline
@@ -415,12 +414,6 @@ def served(*folders):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with Chromium() as browser:
-        yield browser
 
 
 IN_PAGE = """
