@@ -7,8 +7,7 @@ python=${PYTHON:-python3}
 out=build/web
 mkdir -p "$out"
 
-sources=$(ls native/added_tokens/*.cpp native/expressions/*.cpp native/files/*.cpp native/merge/*.cpp native/scan/*.cpp \
-  native/support/*.cpp native/text/*.cpp native/encode/encoder.cpp native/encode/decoder.cpp native/encode/prefix_cache.cpp)
+sources=$(grep '^native/' native/sources.txt | grep -v -e '^native/count/' -e '^native/train/') # pages do neither
 # Constructs of exceptions are compiled, and nothing is unwound: see the end of module.cpp.
 # shellcheck disable=SC2086
 "$python" -m ziglang c++ -target wasm32-wasi -mexec-model=reactor -std=c++20 -O3 -DNDEBUG -flto -fignore-exceptions \
