@@ -67,6 +67,19 @@ libraries() {
   pytest --skip-repeated
 }
 
+# The core for browsers, in node and Chromium as far as these are here: the summary says what was left out.
+web() {
+  use_main
+  build_web
+  pytest tests/web || [ $? = 5 ] # no test was left
+}
+
+# zig comes by the version that builds wheels, beside the environments, for no test expects it there.
+build_web() {
+  pip install --quiet --target "$environment/zig" "$(python -c 'from build_backend.compilers import ZIGLANG; print(ZIGLANG)')"
+  PYTHONPATH=$environment/zig web/build.sh
+}
+
 # All that any test needs, in the environment of README's commands. torch comes by its exact version, for any other way to
 # get it takes a build of several gigabytes for GPUs.
 use_libraries() {
@@ -94,6 +107,7 @@ use_readers() {
 thorough() {
   use_libraries
   use_readers
+  build_web
   pytest --thorough --skip-repeated
 }
 
