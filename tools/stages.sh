@@ -89,7 +89,7 @@ use_libraries() {
   pip install --quiet --no-deps peft
   pip install --quiet fastapi  # for examples/serve_fastapi.py
   pip install --quiet --no-deps trl sentence-transformers lm-eval scipy scikit-learn threadpoolctl joblib narwhals cloudpickle
-  pip install --quiet llguidance pydantic
+  pip install --quiet llguidance pydantic polars
   pip install --quiet --no-deps xgrammar apache-tvm-ffi
 }
 
@@ -109,6 +109,20 @@ thorough() {
   use_readers
   build_web
   pytest --thorough --skip-repeated
+}
+
+# Engines on this machine, and object stores on a local server of S3.
+engines() {
+  use_environment engines
+  pip install --quiet -e '.[test,ray,datatrove,s3]' 'moto[server]' dask apache_beam
+  if command -v java >/dev/null; then pip install --quiet 'hf_bpe[spark]'; else echo "left out: Spark (install Java)"; fi
+  pytest --thorough tests/distributed tests/token_files/test_object_stores.py tests/project/test_docs.py
+}
+
+llama_cpp() {
+  use_environment llama_cpp
+  pip install --quiet -e '.[test]' llama-cpp-python
+  pytest --thorough tests/conversion/test_llama_cpp.py
 }
 
 check_pythons() { # tests, or none for all quick ones; reads lines of find_pythons
