@@ -18,6 +18,7 @@ from hf_bpe.cli.program import EDIT, command
 from hf_bpe.cli.roles import BosToken, EosToken, PadToken, UnkToken, given_roles
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
+    check_text_or_counts,
     reads_text,
     text_or_counts,
 )
@@ -106,6 +107,7 @@ def extend(
     """
     from hf_bpe import editing
 
+    check_text_or_counts(context, sources, counts)
     _check_outputs(output, remap, force)
     tokenizer = load(source, pattern)
     if tokenizer.normalizer is not None and counts is not None:

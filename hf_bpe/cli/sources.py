@@ -168,15 +168,20 @@ def named_sources(context: typer.Context, names: Sequence[str]) -> Iterator[list
         ]
 
 
-@contextlib.contextmanager
-def text_or_counts(
-    context: typer.Context, sources: Sequence[str] | None, counts: Path | None
-) -> Iterator[list[Source] | WordCounts]:
-    """Yield the sources of a command line, or the content of a counts file; see `named_sources`."""
+def check_text_or_counts(context: typer.Context, sources: Sequence[str] | None, counts: Path | None) -> None:
+    """Raise a typer.BadParameter unless either sources or a counts file are given, the latter without their options."""
     if (not sources) == (counts is None):
         raise typer.BadParameter("expected exactly one of the two", param_hint="'SOURCE' / '--counts'")
     if counts is not None:
         refuse_source_options(context)
+
+
+@contextlib.contextmanager
+def text_or_counts(
+    context: typer.Context, sources: Sequence[str] | None, counts: Path | None
+) -> Iterator[list[Source] | WordCounts]:
+    """Yield the sources of a command line, or the content of a counts file; after `check_text_or_counts`."""
+    if counts is not None:
         yield WordCounts.load(counts)
         return
     with named_sources(context, sources or []) as text:

@@ -18,6 +18,7 @@ from hf_bpe.cli.program import TRAIN, command
 from hf_bpe.cli.roles import ROLES, BosToken, EosToken, PadToken, UnkToken, given_roles
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
+    check_text_or_counts,
     reads_text,
     text_or_counts,
 )
@@ -138,6 +139,9 @@ def train(
         raise typer.BadParameter("expected one number, or one size", param_hint="'--superwords-after'")
     if superwords_after and superword_counts is None and counts is not None:
         raise typer.BadParameter("is required with --counts and --superwords-after", param_hint="'--superword-counts'")
+    if normalizer is not None and (counts is not None or initial is not None):
+        raise typer.BadParameter("is only for SOURCE without --initial", param_hint="'--normalizer'")
+    check_text_or_counts(context, sources, counts)
     several = sizes if len(sizes) > 1 else superwords_after or []
     folders = [output / str(number) for number in several] if len(several) > 1 else [output]
     if (work_dir := running.get("work_dir")) is not None:
@@ -161,8 +165,6 @@ def train(
     }
     if first is None and learns_characters(options):
         options["unk_token"] = unk_token
-    if normalizer is not None and (counts is not None or first is not None):
-        raise typer.BadParameter("is only for SOURCE without --initial", param_hint="'--normalizer'")
     with text_or_counts(context, sources, counts) as input, warnings_said():
         if normalizer is not None and not isinstance(input, WordCounts):
             from hf_bpe.counting._normalized_sources import (

@@ -478,6 +478,10 @@ class TestDecode:
         assert "the id 279 is not in the vocabulary" in error("decode", tmp_path, stdin=b"279")
 
 
+NO_FOLDER = f"{__file__}/out"
+"""An output that nobody can write: what is wrong with the arguments is said before that."""
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -537,19 +541,24 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["train", "text", "-o", "out"], "give --vocab-size N, such as 32000, or --num-merges N"),
+            (["train", "text", "-o", NO_FOLDER], "give --vocab-size N, such as 32000, or --num-merges N"),
             (
-                ["train", "text", "-o", "out", "--vocab-size", "300", "--num-merges", "9"],
+                ["train", "text", "-o", NO_FOLDER, "--vocab-size", "300", "--num-merges", "9"],
                 "--vocab-size / --num-merges: expected one of the two",
             ),
             (
                 ["train", "text", "--vocab-size", "300"],
                 "give --output FOLDER: the folder to save in; created if needed",
             ),
-            (["train", "-o", "out", "--vocab-size", "300"], "SOURCE / --counts: expected exactly one of the two"),
-            (["train", "text", "-o", "out", "--vocab-size", "many"], "--vocab-size"),
-            (["train", "text", "-o", "out", "--vocab-size", "300", "--workers", "0"], "--workers"),
-            (["train", "text", "-o", "out", "--vocab-size", "300", "--tie-break", "random"], "--tie-break"),
+            (["train", "-o", NO_FOLDER, "--vocab-size", "300"], "SOURCE / --counts: expected exactly one of the two"),
+            (["extend", "gpt2", "-o", NO_FOLDER, "--add", "1"], "SOURCE / --counts: expected exactly one of the two"),
+            (
+                ["train", "text", "-o", NO_FOLDER, "--vocab-size", "300", "--initial", "gpt2", "--normalizer", "NFC"],
+                "--normalizer: is only for SOURCE without --initial",
+            ),
+            (["train", "text", "-o", NO_FOLDER, "--vocab-size", "many"], "--vocab-size"),
+            (["train", "text", "-o", NO_FOLDER, "--vocab-size", "300", "--workers", "0"], "--workers"),
+            (["train", "text", "-o", NO_FOLDER, "--vocab-size", "300", "--tie-break", "random"], "--tie-break"),
             (["encode"], "give FOLDER: "),
             (["explode"], "no command 'explode'"),
         ],
