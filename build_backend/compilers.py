@@ -114,8 +114,9 @@ def find_compiler() -> str | None:
 
 def compiles(command: str, language: str, source: str) -> bool:
     """Return whether a command compiles and links a shared library."""
+    # As CMake reads CC and CXX: the path of a program, which may have spaces, or a line of a shell.
     try:
-        program, *arguments = shlex.split(command)
+        program, *arguments = [command] if shutil.which(command) else shlex.split(command)
     except ValueError:  # a quote that does not end, or nothing but spaces
         return False
     if shutil.which(program) is None:

@@ -150,7 +150,7 @@ def test_headers_that_are_missing_are_named_before_anything_is_downloaded(tmp_pa
 
 
 @posix
-def test_the_first_compiler_of_the_machine_that_knows_the_standard_is_used(tmp_path, monkeypatch):
+def test_the_first_compiler_that_knows_the_standard_is_used(tmp_path, monkeypatch):
     for name in BROKEN:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -158,8 +158,18 @@ def test_the_first_compiler_of_the_machine_that_knows_the_standard_is_used(tmp_p
     assert COMPILERS.find_compiler() is None
     write_script(tmp_path / "clang++", "exit 0")
     assert COMPILERS.find_compiler() == "clang++"
-    monkeypatch.setenv("CXX", f"{tmp_path / 'clang++'} -m64")
-    assert COMPILERS.find_compiler() == f"{tmp_path / 'clang++'} -m64"
+
+
+@posix
+@pytest.mark.parametrize("command", ["{}", "'{}' -m64", "clang++ -m64"])
+def test_a_named_compiler_is_read_as_cmake_reads_it(tmp_path, monkeypatch, command):
+    folder = tmp_path / "a b é"
+    folder.mkdir()
+    write_script(folder / "clang++", "exit 0")
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("CXX", command.format(folder / "clang++"))
+    assert COMPILERS.find_compiler() == os.environ["CXX"]
 
 
 @posix
