@@ -7,12 +7,13 @@ metadata alone, and pip compiles everything to learn a name and a version. Its o
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from scikit_build_core import build
 from scikit_build_core.build import *  # noqa: F403
 from scikit_build_core.errors import ScikitBuildError
 
-from build_backend import compilers
+from build_backend import compilers, editable
 from build_backend.compilers import NoCompilerError, Settings
 
 # A wheel of Python files only; hf_bpe/_native_core.py uses the Python engine there.
@@ -50,7 +51,9 @@ def build_editable(
     wheel_directory: str, config_settings: Settings | None = None, metadata_directory: str | None = None
 ) -> str:
     """Build a wheel that points to this folder, and return its name."""
-    return built(build.build_editable, wheel_directory, config_settings or {}, metadata_directory)
+    name = built(build.build_editable, wheel_directory, config_settings or {}, metadata_directory)
+    editable.keep_folders_off_the_path(Path(wheel_directory, name))
+    return name
 
 
 def requirements(hook: Callable[[Settings], list[str]], settings: Settings) -> list[str]:

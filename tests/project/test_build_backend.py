@@ -1,7 +1,10 @@
 """How pip builds hf_bpe: metadata without compiling, what compiles, and an install where nothing can be compiled."""
 
 import ast
+import base64
+import csv
 import email
+import hashlib
 import importlib.util
 import json
 import os
@@ -115,6 +118,23 @@ def test_a_wheel_without_the_core_is_made_where_nothing_can_be_compiled(call_hoo
         assert archive.read(f"{prepared.name}/METADATA") == (prepared / "METADATA").read_bytes()
         assert "hf_bpe/_native_core.py" in archive.namelist()
         assert not [name for name in archive.namelist() if "_native" in name and not name.endswith((".py", ".pyi"))]
+
+
+def test_an_editable_install_puts_no_folder_on_the_path(call_hook, tmp_path):
+    site = tmp_path / "site"
+    with zipfile.ZipFile(call_hook("build_editable")) as archive:
+        archive.extractall(site)
+        (record,) = [name for name in archive.namelist() if name.endswith("/RECORD")]
+    code = (
+        "import importlib.util, site, sys; before = {*sys.path}; site.addsitedir(sys.argv[1]);"
+        "print(importlib.util.find_spec('hf_bpe').origin, *{*sys.path} - before, sep='\\n')"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code, str(site)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [str(ROOT / "hf_bpe" / "__init__.py"), str(site)]
+    for name, digest, _ in csv.reader((site / record).read_text("utf-8").splitlines()):
+        found = base64.urlsafe_b64encode(hashlib.sha256((site / name).read_bytes()).digest()).decode()
+        assert name == record or digest == f"sha256={found.rstrip('=')}"
 
 
 def test_a_compiler_that_is_named_and_broken_means_no_core(tmp_path):
