@@ -16,16 +16,19 @@ ROOT = Path(__file__).parent.parent.parent
 
 @pytest.mark.parametrize("processes", ["0", pytest.param("2", marks=thorough)])
 def test_tests_left_out_are_counted_and_not_listed(processes, tmp_path):
-    cache = tmp_path / "file" / "cache"  # cannot be made, as in a clone that cannot be written, which fails no run
-    cache.parent.touch()
-    command = [sys.executable, "-m", "pytest", "-o", f"cache_dir={cache}", "-rs", "-n", processes]
+    # As in a clone that cannot be written, which fails no run: neither pytest nor hypothesis can make its folder.
+    (tmp_path / ".hypothesis").touch()
+    cache = tmp_path / ".hypothesis" / "pytest"
+    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "-o", f"cache_dir={cache}"]
+    command += ["-v", "-rs", "-n", processes]
     if processes == "0":
         command.append("--collect-only")
-    command += ["tests/counting/test_runs.py", "tests/encoding/test_merge_trees.py", "tests/distributed/test_on_ray.py"]
-    command += ["tests/analysis/test_notebook_page.py", "tests/playground/test_page.py"]
+    names = ("counting/test_runs.py", "encoding/test_merge_trees.py", "distributed/test_on_ray.py")
+    names += ("analysis/test_notebook_page.py", "playground/test_page.py")
+    command += [str(ROOT / "tests" / name) for name in names]
     environment = {name: value for name, value in os.environ.items() if name != "HF_BPE_TEST_DATA"}
     environment["PATH"] = str(tmp_path)  # which has no browser
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert "could not create cache path" in done.stdout
     (line,) = re.findall(r"^left out: .*$", done.stdout, re.MULTILINE)
     assert re.search(r"\b1 with real text and files \(set HF_BPE_TEST_DATA\)", line)
