@@ -5,5 +5,5 @@
 # STAGES="thorough native_long" tools/check_all.sh runs some of the stages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-MINUTES=60 exec tools/run_stages.sh thorough other_pythons transformers_versions_whole native_long \
-  bindings_long engines llama_cpp
+COMPLETE=1 MINUTES=120 exec tools/run_stages.sh thorough other_pythons transformers_versions_whole native_long \
+  bindings_long engines llama_cpp elsewhere_variations

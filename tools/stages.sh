@@ -12,6 +12,10 @@ use_environment() { # name, Python: in which `python`, `pip` and `pytest` are fo
   . "$environment/$1/bin/activate"
 }
 
+leave_out() { # what cannot be done on this machine; the summary names it
+  echo "$1" >>"$environment/left_out"
+}
+
 # Pythons that really start, oldest first, one a version: `3.10 /usr/bin/python3.10`. A name that is on the path may be a
 # shim of a version manager that does not.
 find_pythons() {
@@ -53,6 +57,21 @@ readme() {
   use_environment main
   pip install . && python examples/train_and_load.py README.md || return
   pip install -e '.[test]' && pytest
+}
+
+# The second command where a machine has less, on the newest Python: by a user without rights, in a clone that cannot be
+# written, without network, browser, node, git and compiler, in random order.
+elsewhere() { check_elsewhere least; }
+
+# What else differs between machines, one by one.
+elsewhere_variations() { check_elsewhere; }
+
+check_elsewhere() { # variations
+  if [ "$(id -u)" != 0 ] || ! unshare --mount --net true 2>/dev/null; then
+    leave_out "the tests elsewhere, and thereby on the newest Python (needs Linux, root and namespaces)"
+    return
+  fi
+  PYTHON=$(find_pythons 2>/dev/null | sed -n '$s/^[^ ]* //p') tools/check_elsewhere.sh "$@"
 }
 
 # The environment of README's commands, or one like it where that stage has not run.
@@ -139,8 +158,8 @@ check_pythons() { # tests, or none for all quick ones; reads lines of find_pytho
   done
 }
 
-oldest_and_newest_python() {
-  find_pythons | sed -n '1p;$p' | uniq |
+oldest_python() {
+  find_pythons | sed -n 1p |
     check_pythons tests/test_examples.py tests/contract tests/tokenizer/test_tokenizer.py tests/tokenizer/test_calls.py
 }
 
