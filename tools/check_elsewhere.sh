@@ -80,7 +80,7 @@ open_python() {
       mkdir -p "$folder/python"
       mount --bind "$base" "$folder/python"
       mount -t tmpfs -o mode=755 tmpfs "$locked"
-      mkdir -p "$base"
+      (umask 022 && mkdir -p "$base")
       mount --bind "$folder/python" "$base"
       return
     fi
