@@ -76,9 +76,6 @@ OTHER_NAMES: dict[str, str] = {
 }
 """Name → what it is in BPETokenizer."""
 
-CLASS_METHODS = ("from_file", "from_str", "from_tiktoken", "train_from_iterator", "Load", "load", "LoadFromFile")
-"""The names that people try on the class, too."""
-
 OTHER_NAMES_OF_PACKAGE: dict[str, str] = {
     # tokenizers and transformers.
     "Tokenizer": "BPETokenizer",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABCMeta
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +19,26 @@ from hf_bpe.formats._template import Template
 from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens, add_tokens
 from hf_bpe.tokenizer._inherited import CheckedTokenizer
-from hf_bpe.tokenizer._other_names import CLASS_METHODS, OTHER_NAMES
+from hf_bpe.tokenizer._other_names import OTHER_NAMES
 from hf_bpe.tokenizer._pipeline_cache import PipelineCache
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class TokenizerState(CheckedTokenizer):
+class _TokenizerType(ABCMeta):  # an ABCMeta, so that subclasses may be abstract, too
+    """The type of the classes of tokenizers, which says what names of other libraries are here."""
+
+    if not TYPE_CHECKING:  # or type checkers would take any name
+
+        def __getattr__(cls, key: str) -> Any:
+            message = f"{cls.__name__} has no attribute {key}"
+            if key in OTHER_NAMES:
+                message += f"; in BPETokenizer it is {OTHER_NAMES[key]}"
+            raise AttributeError(message, name=key, obj=cls)
+
+
+class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
     """The attributes of a tokenizer, which the constructor of BPETokenizer sets; the base of all its methods."""
 
     decoding: str | None
@@ -148,8 +161,6 @@ class TokenizerState(CheckedTokenizer):
 
         def __getattr__(self, key: str) -> Any:
             try:
-                if key in CLASS_METHODS:  # transformers would return the `_OtherName` that it finds in the class
-                    raise AttributeError(f"{type(self).__name__} has no attribute {key}")
                 return super().__getattr__(key)
             except AttributeError as error:
                 if key not in OTHER_NAMES:
@@ -211,25 +222,3 @@ class TokenizerState(CheckedTokenizer):
             total_vocab_size=added.total,
             _pipeline_cache=self._pipeline_cache.next(),
         )
-
-
-class _OtherName:
-    """The name of a class method of another library, which raises an error that says what it is here.
-
-    `__getattr__` serves objects only, and that of a metaclass would forbid subclasses that are abstract, too.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, tokenizer: TokenizerState | None, owner: type[TokenizerState]) -> Any:
-        try:  # another base of a subclass may have it
-            return getattr(super(TokenizerState, owner if tokenizer is None else tokenizer), self._name)
-        except AttributeError:
-            advice = f"in BPETokenizer it is {OTHER_NAMES[self._name]}"
-            message = f"{owner.__name__} has no attribute {self._name}; {advice}"
-            raise AttributeError(message, name=self._name, obj=owner) from None
-
-
-for _name in CLASS_METHODS:
-    setattr(TokenizerState, _name, _OtherName(_name))
