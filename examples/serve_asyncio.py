@@ -6,9 +6,9 @@ is new is encoded.
 Usage: python examples/serve_asyncio.py TEXT_FILE
 """
 
+import argparse
 import asyncio
 import random
-import sys
 from pathlib import Path
 
 from hf_bpe import BPETokenizer
@@ -59,4 +59,6 @@ def main(file: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text_file")
+    main(parser.parse_args().text_file)

@@ -9,8 +9,8 @@ Usage: python examples/serve_fastapi.py FOLDER [PORT], with a folder that has a 
         -d '{"messages": [{"role": "user", "content": "Hello!"}]}'
 """
 
+import argparse
 import asyncio
-import sys
 
 from fastapi import FastAPI, HTTPException
 from jinja2 import TemplateError
@@ -63,6 +63,10 @@ def make_app(tokenizer: BPETokenizer) -> FastAPI:
 if __name__ == "__main__":
     import uvicorn
 
-    loaded = BPETokenizer.from_pretrained(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("port", nargs="?", type=int, default=8000)
+    given = parser.parse_args()
+    loaded = BPETokenizer.from_pretrained(given.folder)
     loaded.prefix_cache = "256MB"
-    uvicorn.run(make_app(loaded), port=int(sys.argv[2]) if len(sys.argv) > 2 else 8000)
+    uvicorn.run(make_app(loaded), port=given.port)

@@ -8,7 +8,7 @@ Usage: python examples/stream_packed.py [TEXT_FILE ...]
 Needs torch; see examples/train_tiny_gpt2.py for its CPU build.
 """
 
-import sys
+import argparse
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -84,4 +84,6 @@ def main(files: list[Path]) -> None:
 
 if __name__ == "__main__":
     root = Path(__file__).parent.parent
-    main([*map(Path, sys.argv[1:])] or [root / "README.md", root / "ARCHITECTURE.md"])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, default=[root / "README.md", root / "ARCHITECTURE.md"])
+    main(parser.parse_args().files)

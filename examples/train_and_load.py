@@ -5,7 +5,7 @@ Usage: python examples/train_and_load.py [TEXT_FILE [FOLDER]]
 Without a file it trains on this project's README, without a folder it saves into `my-tokenizer` in the current one.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 from transformers import AutoTokenizer
@@ -29,5 +29,8 @@ def main(text_file: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    source = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent.parent / "README.md"
-    main(source, Path(sys.argv[2] if len(sys.argv) > 2 else "my-tokenizer"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text_file", nargs="?", type=Path, default=Path(__file__).parent.parent / "README.md")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("my-tokenizer"))
+    given = parser.parse_args()
+    main(given.text_file, given.folder)

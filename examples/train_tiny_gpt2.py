@@ -6,7 +6,7 @@ Needs torch and accelerate. Install the CPU build of torch first, as PyTorch's o
 `pip install '.[torch]'` in the clone: without the first step, pip takes a build with several gigabytes for GPUs.
 """
 
-import sys
+import argparse
 import tempfile
 from pathlib import Path
 
@@ -72,9 +72,9 @@ def main(text_file: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    source = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent.parent / "README.md"
-    if len(sys.argv) > 2:
-        main(source, Path(sys.argv[2]))
-    else:
-        with tempfile.TemporaryDirectory() as temporary:
-            main(source, Path(temporary))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text_file", nargs="?", type=Path, default=Path(__file__).parent.parent / "README.md")
+    parser.add_argument("folder", nargs="?", type=Path, help="default: a temporary one")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        main(given.text_file, given.folder or Path(temporary))

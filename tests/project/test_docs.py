@@ -367,6 +367,12 @@ def test_continuous_integration_runs_the_two_commands_of_the_readme():
 
 
 @thorough
+@pytest.mark.parametrize("name", ["compare_superwords.py", "serve_asyncio.py", "train_and_load.py"])
+def test_help_of_an_example_says_what_it_does(name):
+    assert (ROOT / "examples" / name).read_text("utf-8").split('"""')[1].splitlines()[0] in run_example(name, "--help")
+
+
+@thorough
 def test_example_train_and_load(tmp_path):
     output = run_example("train_and_load.py", ROOT / "README.md", tmp_path)
     assert "loaded as BPETokenizer" in output

@@ -52,6 +52,7 @@ def test_wrong_requests_are_answered_with_the_reason(client):
     answer = post(client, [{"role": "tool", "content": "low"}])
     assert (answer.status_code, answer.json()) == (422, {"detail": "no tools here"})
     assert post(client, [{"role": "user"}]).status_code == 422
+    assert post(client, []).status_code == 422
 
 
 def test_other_requests_are_answered_while_a_prompt_is_encoded(client, tokenizer, monkeypatch):
