@@ -120,7 +120,7 @@ def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> De
     Unlike `read`, this leaves it to a `Pipeline` to find out that `ignore_merges` has no effect.
     """
     if isinstance(source, str) and format is None and not Path(check_path("source", source)).exists():
-        source = tiktoken.encoding_named(source) or source
+        source = tiktoken.encoding_named(source)
     if isinstance(source, (str, os.PathLike)):
         return _read(check_path("source", source), format, Hints(**hints))
     definition = Definition(source) if isinstance(source, BPEModel) else getattr(source, "definition", source)

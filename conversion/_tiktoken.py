@@ -86,28 +86,31 @@ def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:
     return Definition(model_of_ranks(ranks, special_tokens, pattern))
 
 
-def encoding_named(name: str) -> tiktoken.Encoding | None:
-    """Return the encoding of tiktoken that is called so, or that the model of this name uses; None if there is none.
+def encoding_named(name: str) -> tiktoken.Encoding:
+    """Return the encoding of tiktoken that is called so, or that the model of this name uses.
 
     Only whole names count: tiktoken would take gpt-4o-mine for a gpt-4o, too. An encoding that is not in tiktoken's
     cache (`TIKTOKEN_CACHE_DIR`) is downloaded by it.
 
     Raises:
-        OSError: tiktoken cannot get it.
+        OSError: there is none, tiktoken is not installed, or it cannot get the encoding.
     """
     try:
         import tiktoken
         from tiktoken.model import MODEL_TO_ENCODING
     except ImportError:
-        return None
+        raise FileNotFoundError(
+            f"no file or folder {name!r:.80}; a name of tiktoken, such as cl100k_base, needs its package: "
+            "pip install tiktoken"
+        ) from None
     known = name if name in tiktoken.list_encoding_names() else MODEL_TO_ENCODING.get(name)
     if known is None:
-        return None
+        raise FileNotFoundError(f"no file or folder {name!r:.80}, and no encoding or model of tiktoken of this name")
     try:
         return tiktoken.get_encoding(known)
     except OSError as error:  # of requests
         raise OSError(
-            f"{name!r} is no file or folder here, but tiktoken's encoding {known}, which it cannot get; set "
+            f"{name!r:.80} is no file or folder here, but tiktoken's encoding {known}, which it cannot get; set "
             f"TIKTOKEN_CACHE_DIR to a folder that has it: {error}"
         ) from error
 

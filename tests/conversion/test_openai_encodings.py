@@ -1,6 +1,7 @@
 """OpenAI's encodings, as tiktoken defines them, give the same ids on every road through hf_bpe."""
 
 import itertools
+import sys
 
 import pytest
 import tiktoken
@@ -94,3 +95,9 @@ def test_encodings_written_for_tiktoken_keep_their_ids(encoding, tokenizer, tmp_
     tokenizer.convert_to(file)
     assert tiktoken.load.load_tiktoken_bpe(str(file)) == encoding._mergeable_ranks
     assert ids_of(BPETokenizer.convert_from(file)) == ids_of_tiktoken(encoding)
+
+
+def test_names_of_tiktoken_say_that_they_need_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    with pytest.raises(FileNotFoundError, match=r"no file or folder 'cl100k_base'; .* pip install tiktoken"):
+        BPETokenizer.convert_from("cl100k_base")
