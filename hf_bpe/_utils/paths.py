@@ -11,10 +11,10 @@ from hf_bpe._utils.arguments import check_path
 
 _FILE = "file://"
 _SCHEME = "[A-Za-z][A-Za-z0-9+.-]+:"  # a drive of Windows has one letter
-_URL = re.compile(rf"{_SCHEME}//")
-# As an output: pathlib turns :// into :/ (on Windows, :\), and fsspec chains URLs, as in simplecache::s3://bucket/x.
+# fsspec chains URLs, as in simplecache::s3://bucket/x.
+_URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}//")
+# As an output: pathlib turns :// into :/ (on Windows, :\).
 _OUTPUT_URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}[/{re.escape(os.sep)}]")
-_WHOLE_URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}//")
 
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")  # before the host
 
@@ -22,8 +22,8 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")  # before the host
 def is_url(name: str) -> bool:
     """Return whether a name is a URL rather than a path.
 
-    >>> is_url("s3://bucket/a.txt"), is_url("C://a.txt"), is_url("a:b.txt")
-    (True, False, False)
+    >>> is_url("s3://bucket/a.txt"), is_url("simplecache::s3://bucket/a.txt"), is_url("C://a.txt"), is_url("a:b.txt")
+    (True, True, False, False)
     """
     return _URL.match(name) is not None
 
@@ -47,7 +47,7 @@ def output_url(value: str | os.PathLike[str]) -> str | None:
     path = os.fspath(value)
     if _OUTPUT_URL.match(path) is None:
         return None
-    if _WHOLE_URL.match(path):  # the host may be empty, as in hdfs:///data
+    if is_url(path):  # the host may be empty, as in hdfs:///data
         return path
     return re.sub(r":[/\\]", "://", path, count=1)
 

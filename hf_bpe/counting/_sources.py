@@ -34,8 +34,8 @@ class Source:
     Args:
         data: a path, glob, directory or URL (`s3://…`, `hf://…`: whatever fsspec reads), or a list of these; an
             iterable of texts (str, bytes, or lists of str), such as a column of a table; or a dataset of the library
-            `datasets`, streaming or not. A list of str is a list of paths if all of them exist, and of texts if none
-            does. Bytes in an iterable need not be UTF-8.
+            `datasets`, streaming or not. A list of str is a list of paths if all of them exist or are URLs, and of
+            texts if none does or is. Bytes in an iterable need not be UTF-8.
         weight: how many times each text counts. A float means the decimal number that Python prints for it, so 0.1 is
             one tenth; weights and counts are exact fractions.
         format: "text", "jsonl" (an object a line) or "parquet"; None to tell it by a file's name, and text if the name

@@ -171,8 +171,8 @@ def train(
 
     Args:
         input: a path, glob, directory or URL, several of them, `Source` objects, an iterable of texts (str, bytes, or
-            lists of str), or `WordCounts`. A str is a path; strings in a list are paths if all of them exist, and texts
-            if none does. With `parity`, such an input or counts for each language, by its name.
+            lists of str), or `WordCounts`. A str is a path; strings in a list are paths if all of them exist or are
+            URLs, and texts if none does or is. With `parity`, such an input or counts for each language, by its name.
         vocab_size: total number of tokens: bytes, special tokens and merges. A list of sizes gives a list of models
             from one training; each smaller model is the beginning of the larger ones.
         special_tokens: tokens that are never split and never learned; text is split at them, the longest first. None
