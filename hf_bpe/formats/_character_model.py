@@ -147,8 +147,7 @@ def _pattern(pre_tokenizer: Any, normalizer: str | None) -> str | None:
             raise ValueError(f"its pre-tokenizer {shown}: {error}") from None
     raise ValueError(
         f"its pre-tokenizer {shown} has no ByteLevel, and is neither Metaspace nor a Split at spaces that the "
-        "normalizer has replaced: it is neither byte-level BPE nor in the manner of SentencePiece; load it with "
-        "PreTrainedTokenizerFast of transformers"
+        "normalizer has replaced: it is neither byte-level BPE nor in the manner of SentencePiece"
     )
 
 
