@@ -90,15 +90,17 @@ def check_means_the_same(pattern: str | None, dialect: Dialect) -> None:
     pattern = PATTERNS.get(pattern, pattern)
     if found := differences(pattern, dialect):
         raise ValueError(
-            f"the pattern {pattern!r} has {found[0].source!r}, which {dialect.library} may read differently"
+            f"the pattern {pattern!r:.80} has {found[0].source!r}, which {dialect.library} may read differently"
         )
     tree = parse(pattern)
     if may_be_empty(tree):
-        raise ValueError(f"the pattern {pattern!r} may match no character, where {dialect.library} cuts differently")
+        raise ValueError(
+            f"the pattern {pattern!r:.80} may match no character, where {dialect.library} cuts differently"
+        )
     if lost := first_uncertain_character(tree):
         raise ValueError(
-            f"the pattern {pattern!r} may leave text between its matches, such as {lost!r}, which {dialect.library} "
-            "loses; add an alternative"
+            f"the pattern {pattern!r:.80} may leave text between its matches, such as {lost!r}, which "
+            f"{dialect.library} loses; add an alternative"
         )
 
 
@@ -112,4 +114,4 @@ def compile_in_python(expression: str) -> regex.Pattern[str]:
         check_expansion(parse(expression))
         return regex.compile(expression)
     except (ValueError, regex.error) as error:
-        raise ValueError(f"the pattern {expression!r} cannot be read in Python: {error}") from None
+        raise ValueError(f"the pattern {expression!r:.80} cannot be read in Python: {error}") from None

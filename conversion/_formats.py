@@ -74,7 +74,7 @@ def named_format(name: str) -> Format:
     if name not in known:
         meant = _READERS.get(re.sub(r"[-_. ]", "", name.lower()))
         like = f"; for {name} it is {meant}" if meant else ""
-        raise ValueError(f"unknown format {name!r}: expected one of {_known()}{like}")
+        raise ValueError(f"unknown format {name!r:.80}: expected one of {_known()}{like}")
     return known[name]
 
 

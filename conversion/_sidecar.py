@@ -108,7 +108,7 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
         if wrong := [token_id for token_id in content["special_tokens"].values() if type(token_id) is not int]:
             raise ValueError(f"special_tokens: expected ids, got {wrong[0]!r:.80}")
     except (ValueError, TypeError, AttributeError, LookupError) as error:
-        raise ValueError(f"{file}: {error!r}" if type(error) is not ValueError else f"{file}: {error}") from None
+        raise ValueError(f"{file}: {error!r:.200}" if type(error) is not ValueError else f"{file}: {error}") from None
     try:
         hints.check(pattern, content["special_tokens"])
     except ValueError as error:

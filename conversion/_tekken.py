@@ -66,7 +66,7 @@ def definition_of_tekken(content: Mapping[str, Any]) -> Definition:
         ranks = {token: rank + number for token, rank in _ranks(content["vocab"], size - number).items()}
         model = model_of_ranks(ranks, specials, read_expression(config["pattern"], TIKTOKEN, ranks))
     except (LookupError, TypeError, AttributeError) as error:
-        raise ValueError(f"not a tekken.json: {error!r}") from None
+        raise ValueError(f"not a tekken.json: {error!r:.200}") from None
     names = {name: token for name, token in _NAMES.items() if token in specials}
     template = Template.of_bos_eos(names.get("bos_token"), None)
     return Definition(model, {}, {**dict.fromkeys(("bos_token", "eos_token")), **names, "template": template})

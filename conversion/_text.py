@@ -219,10 +219,11 @@ def _check_special_tokens(path: Path, specials: Mapping[str, int], others: Mappi
     for special, token_id in specials.items():
         token = special.encode("utf-8", "surrogatepass")  # the model refuses lone surrogates
         if not isinstance(token_id, int) or token_id in made:
-            raise ValueError(f"{path}: special token {special!r} cannot have the id {token_id!r:.80}")
+            raise ValueError(f"{path}: special token {special!r:.80} cannot have the id {token_id!r:.80}")
         if others.get(token_id, token) != token:
             raise ValueError(
-                f"{path}: expected token {token_id} to be the special token {special!r}, got {others[token_id][:80]!r}"
+                f"{path}: expected token {token_id} to be the special token {special!r:.80}, got "
+                f"{others[token_id]!r:.80}"
             )
 
 

@@ -70,7 +70,7 @@ def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int]
     vocab: dict[int, bytes] = {}
     for token, token_id in [*ranks.items(), *((text.encode(), token_id) for text, token_id in special_tokens.items())]:
         if vocab.setdefault(token_id, token) != token:
-            raise ValueError(f"tokens {vocab[token_id]!r} and {token!r} have the same id, {token_id}")
+            raise ValueError(f"tokens {vocab[token_id]!r:.80} and {token!r:.80} have the same id, {token_id}")
     return BPEModel(vocab, recover_merges(ranks), tuple(special_tokens), pattern, ignore_merges=True)
 
 
@@ -163,9 +163,9 @@ def read_ranks(path: Path) -> dict[bytes, int]:
         except binascii.Error as error:
             raise ValueError(f"{where}: {match[1][:80]!r} is not base64: {error}") from None
         if token in ranks:
-            raise ValueError(f"{where}: token {token!r} occurs twice, with the ranks {ranks[token]} and {rank}")
+            raise ValueError(f"{where}: token {token!r:.80} occurs twice, with the ranks {ranks[token]} and {rank}")
         if rank in tokens:
-            raise ValueError(f"{where}: tokens {tokens[rank]!r} and {token!r} have the same rank, {rank}")
+            raise ValueError(f"{where}: tokens {tokens[rank]!r:.80} and {token!r:.80} have the same rank, {rank}")
         ranks[token] = rank
         tokens[rank] = token
     if not ranks:
@@ -195,29 +195,29 @@ def _check_merges(model: BPEModel, ranks: Mapping[bytes, int]) -> None:
     for first, second in model.merges:
         token = first + second
         if token in made:
-            raise ValueError(f"two merges make the token {token!r}, but tiktoken has only one")
+            raise ValueError(f"two merges make the token {token!r:.80}, but tiktoken has only one")
         made.add(token)
         if theirs.get(token) != (first, second):
             raise ValueError(
-                f"tiktoken would make the token {token!r} of {_shown(theirs.get(token))}, and this model makes it of "
-                f"{_shown((first, second))}, so some texts would get other ids; choose another format"
+                f"tiktoken would make the token {token!r:.80} of {_shown(theirs.get(token))}, and this model makes it "
+                f"of {_shown((first, second))}, so some texts would get other ids; choose another format"
             )
         if ranks[token] < last:
             raise ValueError(
-                f"tiktoken merges in the order of ids, but the merge to {token!r}, with the id {ranks[token]}, comes "
-                f"after the one with the id {last}"
+                f"tiktoken merges in the order of ids, but the merge to {token!r:.80}, with the id {ranks[token]}, "
+                f"comes after the one with the id {last}"
             )
         last = ranks[token]
     for token in theirs:
         if token not in made:
             raise ValueError(
-                f"tiktoken would make the token {token!r} of {_shown(theirs[token])}, and no merge makes it here, so "
-                "some texts would get other ids; choose another format"
+                f"tiktoken would make the token {token!r:.80} of {_shown(theirs[token])}, and no merge makes it here, "
+                "so some texts would get other ids; choose another format"
             )
     for token, token_id in ranks.items():
         if len(token) > 1 and token not in made and not model.ignore_merges:
             raise ValueError(
-                f"no merge makes token {token_id}, {token!r}; tiktoken would take words for it that are the whole "
+                f"no merge makes token {token_id}, {token!r:.80}; tiktoken would take words for it that are the whole "
                 "token, for it looks for those first"
             )
 

@@ -23,6 +23,7 @@ MAX_UINT64 = 2**64 - 1
 """The upper limit of seeds."""
 
 _SHOWN = 80  # characters of a value in a message
+_MAX_PATH = 4096  # bytes; no system allows more
 
 
 def short_repr(value: object) -> str:
@@ -64,7 +65,7 @@ def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) ->
     for name in given:
         if name not in known:
             public = sorted(each for each in known if not each.startswith("_") and each not in ("self", "cls"))
-            raise TypeError(f"{function}: unknown option {name!r}; {_suggestion(function, name, public)}")
+            raise TypeError(f"{function}: unknown option {name!r:.80}; {_suggestion(function, name, public)}")
 
 
 def _suggestion(function: str, name: str, known: list[str]) -> str:
@@ -147,7 +148,8 @@ def check_path(name: str, value: Any) -> Any:
     if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
         raise wrong_type(name, "a path", value)
     try:
-        is_possible = b"\0" not in os.fsencode(value)
+        encoded = os.fsencode(value)
+        is_possible = b"\0" not in encoded and len(encoded) <= _MAX_PATH  # the content of a file may be longer
     except UnicodeEncodeError:  # a lone surrogate that does not encode a byte
         is_possible = False
     if not is_possible:

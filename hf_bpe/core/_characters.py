@@ -68,7 +68,7 @@ class Characters:
         """
         if not is_utf8(b"\0".join(ids)):
             token = next(token for token in ids if not is_utf8(token))
-            raise ValueError(f"characters: token {ids[token]}, {token!r}, is not text in UTF-8")
+            raise ValueError(f"characters: token {ids[token]}, {token!r:.80}, is not text in UTF-8")
         unknown = set() if self.unk_token is None else {self.unk_token.encode()}
         if missing := unknown - ids.keys():
             raise ValueError(f"characters: unk_token {missing.pop().decode()!r} is not a token of the vocabulary")

@@ -365,18 +365,20 @@ def check_special_tokens(special_tokens: Iterable[str], *, are_bytes: bool = Tru
         if not special:
             raise ValueError("special token '': expected at least one character")
         if special in specials:
-            raise ValueError(f"special token {special!r} is given twice")
+            raise ValueError(f"special token {special!r:.80} is given twice")
         try:
             encoded = special.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"special token {special!r} holds a lone surrogate, so it has no UTF-8 form") from None
+            raise ValueError(f"special token {special!r:.80} holds a lone surrogate, so it has no UTF-8 form") from None
         as_token = from_printable(special) if are_bytes else None
         if not are_bytes:
             specials[special] = None
             continue
         if len(encoded) == 1 or (as_token is not None and len(as_token) == 1):
             byte = encoded if len(encoded) == 1 else as_token
-            raise ValueError(f"special token {special!r} is how vocab.json writes the byte {byte!r}; choose another")
+            raise ValueError(
+                f"special token {special!r:.80} is how vocab.json writes the byte {byte!r}; choose another"
+            )
         specials[special] = None
     return [*specials]
 
@@ -403,11 +405,11 @@ def _checked_ids(vocab: Mapping[int, bytes]) -> dict[bytes, int]:
         if not isinstance(token, bytes):
             raise TypeError(f"vocab: token {short_repr(token_id)} is {type(token).__name__}, expected bytes")
         if not 0 <= token_id < 2**32:
-            raise ValueError(f"vocab: id {short_repr(token_id)} of token {token!r} is not between 0 and 2**32 - 1")
+            raise ValueError(f"vocab: id {short_repr(token_id)} of token {token!r:.80} is not between 0 and 2**32 - 1")
         if not token:
             raise ValueError(f"vocab: token {token_id} is empty")
         if token in seen:
-            raise ValueError(f"vocab: token {token!r} has two ids, {seen[token]} and {token_id}")
+            raise ValueError(f"vocab: token {token!r:.80} has two ids, {seen[token]} and {token_id}")
         seen[token] = token_id
     _check_sizes(seen)
     return dict(sorted(seen.items(), key=itemgetter(1)))
@@ -426,11 +428,12 @@ def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int], *, a
     encoded = {special.encode() for special in specials}
     for special in specials:
         if special.encode() not in ids:
-            raise ValueError(f"special token {special!r} is not in the vocabulary")
+            raise ValueError(f"special token {special!r:.80} is not in the vocabulary")
         twin = from_printable(special) if are_bytes else None
         if twin is not None and twin in ids and twin not in encoded:
             raise ValueError(
-                f"special token {special!r} is how vocab.json writes token {ids[twin]}, {twin!r}; choose another"
+                f"special token {special!r:.80} is how vocab.json writes token {ids[twin]}, {twin!r:.80}; "
+                "choose another"
             )
 
 

@@ -188,7 +188,7 @@ def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
     """Return the matches of a glob that are not directories."""
     files = [name for name, is_folder in matches.items() if not is_folder]
     if not files and matches:
-        raise FileNotFoundError(f"{pattern!r} matches directories only; give {pattern.rstrip('/') + '/**'!r}")
+        raise FileNotFoundError(f"{pattern!r:.80} matches directories only; give {pattern.rstrip('/') + '/**'!r}")
     if not files:
         raise FileNotFoundError(f"no file matches {pattern[:80]!r}{TEXT_ADVICE}")
     return files

@@ -189,10 +189,13 @@ def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int], texts: M
     for token_id, content in added.items():
         if texts.get(token_id, content) != content:
             raise ValueError(
-                f"added_tokens_decoder: {content!r} has the id {token_id}, which is the id of {texts[token_id]!r}"
+                f"added_tokens_decoder: {content!r:.80} has the id {token_id}, which is the id of "
+                f"{texts[token_id]!r:.80}"
             )
         if (known := vocab.get(content, ids[content])) != token_id:
-            raise ValueError(f"added_tokens_decoder: {content!r} has the id {token_id}, but is already token {known}")
+            raise ValueError(
+                f"added_tokens_decoder: {content!r:.80} has the id {token_id}, but is already token {known}"
+            )
 
 
 def _in_word(text: str, start: int, stop: int) -> bool:

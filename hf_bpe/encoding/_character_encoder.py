@@ -229,6 +229,6 @@ def check_character_tokens(model: BPEModel, added_tokens: tuple[AddedTokenTuple,
     for token in added_tokens:
         if token.normalized and (prepends or " " in token.content or SPACE in token.content):
             raise ValueError(
-                f"added token {token.content!r} is searched in normalized text, in which spaces and {SPACE!r} differ "
-                "until Metaspace writes them alike; expected normalized=False"
+                f"added token {token.content!r:.80} is searched in normalized text, in which spaces and {SPACE!r} "
+                "differ until Metaspace writes them alike; expected normalized=False"
             )

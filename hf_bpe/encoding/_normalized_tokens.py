@@ -23,12 +23,13 @@ def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: str) -> d
         first = found.setdefault(content, token._replace(content=content)).id
         if not content:
             raise ValueError(
-                f"added token {token.content!r} becomes empty by {describe(normalizer)}, and tokenizers panics on "
+                f"added token {token.content!r:.80} becomes empty by {describe(normalizer)}, and tokenizers panics on "
                 "that; expected another one, or normalized=False"
             )
         if first != token.id and normalizer != "NFC":
             raise ValueError(
-                f"added tokens {originals[first]!r} and {token.content!r} become equal by {describe(normalizer)}, and "
-                "tokenizers finds either of them by chance; expected different ones, or normalized=False"
+                f"added tokens {originals[first]!r:.80} and {token.content!r:.80} become equal by "
+                f"{describe(normalizer)}, and tokenizers finds either of them by chance; expected different "
+                "ones, or normalized=False"
             )
     return found

@@ -63,9 +63,9 @@ class AddedVocabulary:
                 if token_id <= self._highest and token_id in self._vocab.values():
                     taken = next(text for text, i in self._vocab.items() if i == token_id)
                     raise ValueError(
-                        f"added_tokens: tokenizers gives {token.content!r} the id {token_id}, which {taken!r} has, as "
-                        "the ids of the vocabulary have gaps; expected ids without gaps, or added tokens that are in "
-                        "the vocabulary"
+                        f"added_tokens: tokenizers gives {token.content!r:.80} the id {token_id}, which {taken!r:.80} "
+                        "has, as the ids of the vocabulary have gaps; expected ids without gaps, or added tokens "
+                        "that are in the vocabulary"
                     )
             before = self.tokens.get(token_id)
             is_special = token.special or (before is not None and before.special)

@@ -65,7 +65,7 @@ def _added_token_contradictions(folder: Path, config: Mapping[str, Any], ids: Ma
     sources = {"tokenizer_config.json": of_config, "added_tokens.json": _read(folder / "added_tokens.json")}
     for name, tokens in sources.items() if ids else ():
         moved = [
-            f"{token!r} {token_id} (there {ids[token]})"
+            f"{token!r:.80} {token_id} (there {ids[token]})"
             for token, token_id in tokens.items()
             if token in ids and ids[token] != token_id
         ]
@@ -80,7 +80,7 @@ def _name_contradictions(folder: Path, config: Mapping[str, Any]) -> Iterator[st
     for name in NAMED_TOKENS:
         token, other = _content(config.get(name)), _content(others.get(name))
         if token is not None and other is not None and token != other:
-            yield f"{name} is {token!r} in tokenizer_config.json and {other!r} in special_tokens_map.json"
+            yield f"{name} is {token!r:.80} in tokenizer_config.json and {other!r:.80} in special_tokens_map.json"
 
 
 def _model_contradictions(folder: Path, config: Mapping[str, Any], ids: Mapping[str, Any]) -> Iterator[str]:
@@ -90,7 +90,9 @@ def _model_contradictions(folder: Path, config: Mapping[str, Any], ids: Mapping[
             token, given = _content(config.get(name)), model.get(f"{name}_id")
             choices = given if isinstance(given, list) else [given]
             if token is not None and token in ids and given is not None and ids[token] not in choices:
-                yield f"{file}: {name}_id is {given}, and {token!r} of tokenizer_config.json has the id {ids[token]}"
+                yield (
+                    f"{file}: {name}_id is {given}, and {token!r:.80} of tokenizer_config.json has the id {ids[token]}"
+                )
         size, numbers = model.get("vocab_size"), [number for number in ids.values() if type(number) is int]
         if type(size) is int and numbers and max(numbers) >= size:
             yield f"{file}: vocab_size is {size}, and the highest id {max(numbers)}: the model has no embedding for it"

@@ -246,7 +246,7 @@ def without_missing_features(
     """
     for name, feature in missing_features(definition, carried).items():
         if name not in drop or name == "pattern":
-            shown = f"{feature.what}, {definition.model.pattern!r}" if name == "pattern" else feature.what
+            shown = f"{feature.what}, {definition.model.pattern!r:.80}" if name == "pattern" else feature.what
             if feature.decides_ids:
                 raise ValueError(
                     f"the format {format_name} cannot carry {shown}: {feature.loss}; choose another format, or give "

@@ -131,7 +131,7 @@ _TRIMMING = ("ByteLevel", "RobertaProcessing")
 def _checked(token: str, token_id: int, added: AddedVocabulary) -> str:
     """Return the token if it has this id."""
     if added.id_of(token) != token_id:
-        raise ValueError(f"it adds {token!r} as the id {token_id}; expected a token with its own id")
+        raise ValueError(f"it adds {token!r:.80} as the id {token_id}; expected a token with its own id")
     return token
 
 

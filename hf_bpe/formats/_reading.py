@@ -34,7 +34,7 @@ def parse_json_object(path: Path, text: str) -> dict[str, Any]:
         if len(entries) < len(pairs):
             seen: set[str] = set()
             twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise ValueError(f"{path}: the key {twice!r} occurs twice")
+            raise ValueError(f"{path}: the key {twice!r:.80} occurs twice")
         return entries
 
     content = parse_json(path, text, unique)
@@ -48,7 +48,7 @@ def check_ids(vocab: Mapping[str, object], where: str) -> None:
     ids: dict[object, str] = {}
     for text, token_id in vocab.items():
         if type(token_id) is not int:
-            raise ValueError(f"{where}: token {text!r} has the id {token_id!r:.40}, expected an integer")
+            raise ValueError(f"{where}: token {text!r:.80} has the id {token_id!r:.40}, expected an integer")
         if token_id in ids:
-            raise ValueError(f"{where}: tokens {ids[token_id]!r} and {text!r} have the same id, {token_id}")
+            raise ValueError(f"{where}: tokens {ids[token_id]!r:.80} and {text!r:.80} have the same id, {token_id}")
         ids[token_id] = text

@@ -51,7 +51,7 @@ def encode_segments(
             if not made_by_merges.isdisjoint(row):
                 content = next(pipeline.added_tokens[i].content for i in row if i in made_by_merges)
                 raise ValueError(
-                    f"encode_segments: merges make the special token {content!r} of ordinary text, as it is also a "
+                    f"encode_segments: merges make the special token {content!r:.80} of ordinary text, as it is also a "
                     "token of the model; make it a token of its own"
                 )
             ids += row

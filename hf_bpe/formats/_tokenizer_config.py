@@ -81,7 +81,7 @@ def check_added_tokens(path: Path) -> None:
 
 def _check_added_token(where: str, token_id: str, token: Any) -> None:
     if not (token_id.isascii() and token_id.isdigit()):
-        raise ValueError(f"{where}: expected ids, got {token_id!r}")
+        raise ValueError(f"{where}: expected ids, got {token_id!r:.80}")
     if not isinstance(token, dict) or not isinstance(token.get("content"), str):
         raise ValueError(f"{where}: token {token_id}: expected an object with a content, got {token!r:.80}")
     for flag in ("single_word", "lstrip", "rstrip", "normalized", "special"):

@@ -99,7 +99,7 @@ def definition_of_json(
     try:
         return _definition(content, added, of_file)
     except (LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"not a tokenizer.json: {error!r}") from None
+        raise ValueError(f"not a tokenizer.json: {error!r:.200}") from None
 
 
 def added_tokens_of_json(content: Mapping[str, Any]) -> AddedVocabulary:
@@ -112,7 +112,7 @@ def added_tokens_of_json(content: Mapping[str, Any]) -> AddedVocabulary:
         _check_model(content["model"])
         return _added_tokens(content.get("added_tokens") or [], _vocab(content["model"]))
     except (LookupError, TypeError, AttributeError) as error:
-        raise ValueError(f"not a tokenizer.json: {error!r}") from None
+        raise ValueError(f"not a tokenizer.json: {error!r:.200}") from None
 
 
 def read_tokenizer_json(path: str | os.PathLike[str]) -> Definition:
@@ -163,7 +163,7 @@ def _check_model(data: Mapping[str, Any]) -> None:
     if not isinstance(data.get("merges"), list):
         raise ValueError(f"model: merges: expected a list, got {data.get('merges')!r:.80}")
     if data.get("dropout"):
-        raise ValueError(f"model: dropout {data['dropout']}, which makes ids random, would be lost")
+        raise ValueError(f"model: dropout {data['dropout']!r:.40}, which makes ids random, would be lost")
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if data.get(name):
             raise ValueError(f"model: {name} {data[name]!r:.40}: {_USE_OTHER}")
@@ -191,8 +191,8 @@ def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: Mapping[str, int])
         expected = added.ids.get(text, token_id)
         if type(token_id) is not int or token_id != expected:
             raise ValueError(
-                f"added_tokens: {text!r} has the id {token_id!r:.40}, where tokenizers gives it {expected}: a token of "
-                "the vocabulary has its id there, and others follow without a gap"
+                f"added_tokens: {text!r:.80} has the id {token_id!r:.40}, where tokenizers gives it {expected}: a "
+                "token of the vocabulary has its id there, and others follow without a gap"
             )
     return added
 
@@ -273,8 +273,8 @@ def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges
         return
     if unk_token not in added.ids or unk_token not in data["vocab"]:
         raise ValueError(
-            f"model: unk_token {unk_token!r} is not an added token of the vocabulary; expected one, as naming it as "
-            "unk_token in tokenizer_config.json makes it"
+            f"model: unk_token {unk_token!r:.80} is not an added token of the vocabulary; expected one, as naming it "
+            "as unk_token in tokenizer_config.json makes it"
         )
     if data.get("fuse_unk"):
         raise ValueError("model: fuse_unk, which makes one unk_token of several unknown bytes, would be lost")
@@ -282,7 +282,7 @@ def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges
     for rank, merge in enumerate(merges):
         if token in merge:
             raise ValueError(
-                f"model: merge {rank} has unk_token {unk_token!r} as a part, which stands for unknown bytes"
+                f"model: merge {rank} has unk_token {unk_token!r:.80} as a part, which stands for unknown bytes"
             )
 
 
@@ -354,8 +354,8 @@ def resolve_unk_token(definition: Definition, named: str | None) -> str | None:
     needed = definition.setting("unk_token")
     if named not in (None, needed):
         raise ValueError(
-            f"bytes without a token become {needed!r}, the unk_token of its model, and unk_token is {named!r}; set "
-            f"unk_token={needed!r}"
+            f"bytes without a token become {needed!r:.80}, the unk_token of its model, and unk_token is {named!r:.80}; "
+            f"set unk_token={needed!r:.80}"
         )
     return cast("str", needed)
 

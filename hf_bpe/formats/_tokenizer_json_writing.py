@@ -100,8 +100,8 @@ def check_prefix_space(pattern: str | None, add_prefix_space: bool) -> None:
     """Refuse a prefix space that `tokenizer.json` cannot express: ByteLevel adds it only if it splits by itself."""
     if add_prefix_space and pattern not in (_BUILT_IN, None):
         raise ValueError(
-            f"add_prefix_space=True with the pattern {pattern!r}: tokenizer.json cannot say that, so others would get "
-            "other ids; put the space into the text, or use the pattern 'gpt2'"
+            f"add_prefix_space=True with the pattern {pattern!r:.80}: tokenizer.json cannot say that, so others would "
+            "get other ids; put the space into the text, or use the pattern 'gpt2'"
         )
 
 

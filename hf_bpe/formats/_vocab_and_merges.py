@@ -86,7 +86,9 @@ def read_gpt2_with_vocab(
     if special_tokens is None:
         specials |= {text for text in compress(texts, map(not_, is_used)) if len(text) != 1}
     elif isinstance(special_tokens, str):
-        raise TypeError(f"special_tokens: expected a list of str, got {special_tokens!r}; write [{special_tokens!r}]")
+        raise TypeError(
+            f"special_tokens: expected a list of str, got {special_tokens!r:.80}; write [{special_tokens!r:.80}]"
+        )
     else:
         chosen = {*special_tokens} & entries.keys()
         merged = chosen.intersection(compress(texts, is_used))
@@ -203,8 +205,8 @@ def _write(definition: Definition, path: Path) -> None:
     for token_id, token in model.vocab.items():
         if len(token) > 1 and token not in made and token not in specials:
             raise ValueError(
-                f"no merge makes token {token_id}, {token!r}, and GPT-2's files cannot say that it is not a special "
-                "token, so readers would find it in text"
+                f"no merge makes token {token_id}, {token!r:.80}, and GPT-2's files cannot say that it is not a "
+                "special token, so readers would find it in text"
             )
     write_gpt2(model, path)
 

@@ -138,8 +138,8 @@ def _canonical_expression(pattern: str) -> str:
         known, meant = ", ".join([*NAMES, "none"]), name_meant(pattern)
         advice = "" if meant is None else f"did you mean {meant!r}? "
         raise ValueError(
-            f"pattern {pattern!r} is not known: {advice}{'Expected' if advice else 'expected'} one of {known}, or a "
-            "regular expression"
+            f"pattern {pattern!r:.80} is not known: {advice}{'Expected' if advice else 'expected'} one of {known}, or "
+            "a regular expression"
         )
     if (name := _NAME_OF.get(pattern)) is not None:
         return name

@@ -48,7 +48,7 @@ def find_model(
             or any(given[name] not in (default, getattr(model, name)) for name, default in _DEFAULTS.items())
             or (specials is not None and {*specials} != {*model.special_tokens})
         ):
-            got = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            got = ", ".join(f"{name}={value!r:.80}" for name, value in given.items())
             raise ValueError(
                 "BPETokenizer takes either a model, or files and their settings; got "
                 f"{model}, {vocab_file=}, {merges_file=}, {got}"
@@ -119,5 +119,5 @@ def _with_unused(vocab: dict[str, int], unused: Mapping[str, int]) -> dict[str, 
     for token, token_id in unused.items():
         if token in vocab or token_id in taken:
             other = f"{taken.get(token_id, token)!r} {vocab.get(token, token_id)}"
-            raise ValueError(f"unused_tokens: {token!r} {token_id}: the vocabulary has {other}")
+            raise ValueError(f"unused_tokens: {token!r:.80} {token_id}: the vocabulary has {other}")
     return dict(sorted({**vocab, **unused}.items(), key=itemgetter(1)))

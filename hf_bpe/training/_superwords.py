@@ -97,8 +97,8 @@ class Superwords:
         if self.text is not None:
             if isinstance(self.text, WordCounts) and self.text.pattern != self.pattern:
                 raise ValueError(
-                    f"superwords.text: expected counts by the pattern {self.pattern!r}, got {self.text.pattern!r}; "
-                    "count with it, or give it as superwords.pattern"
+                    f"superwords.text: expected counts by the pattern {self.pattern!r:.80}, got "
+                    f"{self.text.pattern!r:.80}; count with it, or give it as superwords.pattern"
                 )
             return self.text
         if isinstance(input, WordCounts):

@@ -399,7 +399,7 @@ def _settings(
     if len({*chosen.values()}) > 1:
         raise ValueError(
             "pattern: "
-            + ", ".join(f"{name} is {value!r}" for name, value in chosen.items())
+            + ", ".join(f"{name} is {value!r:.80}" for name, value in chosen.items())
             + "; they must be the same"
         )
     default = default_pattern(byte_fallback)
@@ -445,6 +445,6 @@ def _refuse_printable_twins(specials: Sequence[str]) -> None:
         twin = from_printable(special)
         if twin is not None and twin != special.encode():
             raise ValueError(
-                f"special token {special!r} is how vocab.json writes the token {twin!r}, which training could learn; "
-                "choose another"
+                f"special token {special!r:.80} is how vocab.json writes the token {twin!r:.80}, which training could "
+                "learn; choose another"
             )

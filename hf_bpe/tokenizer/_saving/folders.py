@@ -219,7 +219,7 @@ class Folder:
         for name, token in named.items():
             if token is not None and not are_special.get(token, True):
                 raise ValueError(
-                    f"{name} is {token!r}, which is no special token there, and added_tokens_decoder of "
+                    f"{name} is {token!r:.80}, which is no special token there, and added_tokens_decoder of "
                     "tokenizer_config.json does not name it; make it special in one of the files"
                 )
         is_there, asked = definition.setting("add_prefix_space", False), self.config.get("add_prefix_space")
@@ -233,7 +233,7 @@ class Folder:
 
     def _warn_of_ids(self, listed: Mapping[int, AddedToken], added: AddedVocabulary) -> None:
         moved = [
-            f"{token.content!r} {added.ids[token.content]} (not {token_id})"
+            f"{token.content!r:.80} {added.ids[token.content]} (not {token_id})"
             for token_id, token in listed.items()
             if added.ids.get(token.content, token_id) != token_id
         ]

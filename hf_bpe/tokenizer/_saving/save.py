@@ -47,7 +47,7 @@ def errors_of_files(folder: Folder, files: Mapping[str, str | None], settings: M
         of_files = isinstance(error, (AttributeError, LookupError, RecursionError, TypeError))
         if not of_files or any(str(error).startswith(f"{setting} ") for setting in settings):
             raise
-        raise ValueError(f"{folder.name}: its files are not those of a tokenizer: {error!r}") from error
+        raise ValueError(f"{folder.name}: its files are not those of a tokenizer: {error!r:.200}") from error
 
 
 def save(
