@@ -28,7 +28,7 @@ class Inspection:
 
     Attributes:
         format: the name of the format.
-        tokens: number of tokens, without added tokens.
+        tokens: number of tokens, with those added later, as `len` of the tokenizer.
         ids: the lowest and the highest id.
         bytes: number of tokens of one byte.
         merges: number of merges.
@@ -82,7 +82,8 @@ class Inspection:
         dropped = "dropped" if self.drop_missing_bytes else "refused unless there is an unk_token"
         rows = {
             "format": self.format,
-            "tokens": f"{self.tokens}: {self.bytes} bytes, {counted(len(self.special_tokens), 'special token')}",
+            "tokens": f"{self.tokens}: {self.bytes} bytes, {counted(len(self.special_tokens), 'special token')}"
+            + (f", {len(self.added_tokens):,} added later" if self.added_tokens else ""),
             "ids": f"{self.ids[0]} to {self.ids[1]}",
             "merges": str(self.merges),
             "pattern": _shown(self.pattern) if self.pattern else "not in the file",
@@ -147,11 +148,12 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         knows_pattern: whether the pattern is known; if not, that of the definition is a placeholder.
     """
     model = definition.model
-    ids = [*model.vocab] or [-1]
+    later = definition.tokens_added_later
+    ids = sorted({*model.vocab, *later}) or [-1]
     longest = max(model.vocab, key=lambda token_id: len(model.vocab[token_id]), default=None)
     return Inspection(
         format=format.name,
-        tokens=model.vocab_size,
+        tokens=model.vocab_size + len(later),
         ids=(ids[0], ids[-1]),
         bytes=sum(len(token) == 1 for token in model.vocab.values()),
         merges=len(model.merges),
@@ -162,7 +164,7 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         drop_missing_bytes=model.drop_missing_bytes,
         missing_bytes=sorted({*range(256)} - {token[0] for token in model.vocab.values() if len(token) == 1}),
         special_tokens=model.special_ids(),
-        added_tokens={token.content: token_id for token_id, token in definition.tokens_added_later.items()},
+        added_tokens={token.content: token_id for token_id, token in later.items()},
         template=None if definition.template is None else str(definition.template),
         settings={name: value for name, value in definition.json_settings.items() if name != "template"},
         gaps=sorted({*range(ids[-1])} - model.vocab.keys() - definition.added_tokens.keys()) if ids[-1] < 2**24 else [],

@@ -135,6 +135,14 @@ class TestInspect:
         assert (rows["gaps"], rows["unreachable"]) == ("none", "none")
         assert rows["fingerprint"] == BPETokenizer.from_pretrained(folder).model.fingerprint
 
+    def test_inspect_counts_the_tokens_that_embeddings_need(self, tmp_path):
+        tokenizer = BPETokenizer.train(["low lower"], 258, special_tokens=["<x>"])
+        tokenizer.add_tokens(["<y>", "<z>"])
+        tokenizer.save_pretrained(tmp_path)
+        rows = dict(line.split(None, 1) for line in run("inspect", tmp_path).stdout.splitlines())
+        assert rows["tokens"] == f"{len(tokenizer)}: 256 bytes, 1 special token, 2 added later"
+        assert rows["ids"] == "0 to 259"
+
     def test_inspect_lists_unused_ids_and_unreachable_tokens(self, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken", [b"lo", b"xyzzy"])
         content = path.read_bytes().replace(b" 257\n", b" 300\n")

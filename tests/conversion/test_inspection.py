@@ -195,6 +195,7 @@ def test_what_is_not_byte_level_is_refused_in_a_line_that_says_what_to_use(tmp_p
     said = error("inspect", path / "tokenizer.json")
     assert what in said
     assert said.endswith("load it with PreTrainedTokenizerFast of transformers")
+    assert said.count("load it") == 1
     found = inspected(path, code=1)
     assert what in found["refused"]
     assert (found["auto_tokenizer"]["loads"], found["auto_tokenizer"]["ids"]) == ("TokenizersBackend", "same")
