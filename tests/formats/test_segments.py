@@ -186,3 +186,18 @@ def test_no_content_of_many_speaks_for_a_real_template(test_data, name):
         assert made <= pipeline.model.vocab.keys()  # of which merges make them
         if pipeline.model.normalizer is None:
             assert pipeline.decode([ids])[0] == "".join(text for text, _ in parts)
+
+
+@pytest.mark.filterwarnings("ignore:.*added tokens have other ids")
+def test_ordinary_text_may_give_ids_of_special_tokens(test_data):
+    of_file = BPETokenizer.from_pretrained(test_data / "tokenizers" / "internlm2")  # merges make its <s>
+    of_pad = BPETokenizer.train(["low low low"], num_merges=3)
+    of_pad.add_special_tokens({"pad_token": "Ġlow"})
+    for tokenizer, text, token_id in ((of_file, "<s>", of_file.bos_token_id), (of_pad, "low low", of_pad.pad_token_id)):
+        backend = tokenizer.backend_tokenizer
+        backend.encode_special_tokens = True
+        ids = tokenizer.encode(text, split_special_tokens=True, add_special_tokens=False)
+        assert ids == backend.encode(text, add_special_tokens=False).ids
+        assert token_id in ids
+        with pytest.raises(ValueError, match="encode_segments: merges make the special token"):
+            tokenizer.encode_segments([(text, False)])
