@@ -121,6 +121,8 @@ class BPEModel:
         for name in ("ignore_merges", "drop_missing_bytes"):
             if not isinstance(getattr(self, name), bool):
                 raise wrong_type(name, "True or False", getattr(self, name))
+        if self.ignore_merges and not are_bytes:  # `tokenizers` would take "<0x0A>" in a text for a line break
+            raise ValueError("ignore_merges: expected False, as the model has characters")
         if self.drop_missing_bytes:
             set_field(self, "drop_missing_bytes", self.lacks_bytes)
         set_field(self, "normalizer", canonical_normalizer(self.normalizer))

@@ -169,14 +169,9 @@ def make_character_encoder(
         native: the native core.
         model, rebuild: see `CharacterModelEncoder`.
         instructions: `simd` and `chunk_bytes` of the core's encoder, on which no result depends.
-
-    Raises:
-        ValueError: the core does not support a combination of the model's options, which the message names.
     """
     characters, metaspace = model.characters, metaspace_of(model.pattern)
     assert characters is not None
-    if model.ignore_merges:
-        raise ValueError("model: ignore_merges with an alphabet of characters is not supported")
     has_spaces = writes_spaces(model)
     splits = metaspace is not None and metaspace.split
     vocab = token_bytes(model)

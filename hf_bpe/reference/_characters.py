@@ -84,8 +84,6 @@ class CharacterEncoder:
         Characters in the vocabulary are symbols that merge. All others are negative numbers, which merge with nothing:
         -1 - the place of their id and size in a list.
         """
-        if self.model.ignore_merges and text.encode("utf-8", "surrogateescape") in self.model.whole_words():
-            return [SizedId(self._ids[text], len(text.encode()))]
         symbols: list[int] = []
         others: list[SizedId] = []
         was_unknown = False

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json import definition_of_json
-from support.character_files import METASPACES, PREPEND, files, texts
+from support.character_files import METASPACES, PREPEND, REPLACE, files, texts
 
 DOUBLES = [{"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}] * 9
 _COLUMNS = ("ids", "offsets", "word_ids", "type_ids", "special_tokens_mask")
@@ -83,6 +83,14 @@ def test_missing_byte_tokens_of_unknown_characters_are_refused(special):
     content = {**PLAIN, "added_tokens": added, "model": {**PLAIN["model"], "vocab": vocab, "byte_fallback": True}}
     with pytest.raises(ValueError, match="character is not a token, and <0x41> is not in the vocabulary"):
         definition_of_json(content)
+
+
+@pytest.mark.parametrize("normalizer", [None, PREPEND, REPLACE])
+def test_whole_words_before_merges_are_refused(normalizer):
+    vocab = {text: token_id for token_id, text in enumerate(["▁", *(f"<0x{byte:02X}>" for byte in range(256))])}
+    model = {**PLAIN["model"], "vocab": vocab, "byte_fallback": True, "ignore_merges": True}
+    with pytest.raises(ValueError, match="ignore_merges: expected False, as the model has characters"):
+        definition_of_json({**PLAIN, "normalizer": normalizer, "model": model})
 
 
 def test_tokens_are_not_searched_where_spaces_are_of_two_kinds():
