@@ -182,7 +182,7 @@ def truncated_ids(
         cut = len(sequence) - size
         left.append(sequence[cut:] if from_left else sequence[:size])
         if cut and not (pair_ids is not None and strategy == "longest_first"):
-            overflowing = sequence[: cut + stride] if from_left else sequence[max(size - stride, 0) :]
+            overflowing += sequence[: cut + stride] if from_left else sequence[max(size - stride, 0) :]
     return left[0], left[1] if pair_ids is not None else None, overflowing
 
 

@@ -258,6 +258,11 @@ def test_strategies_refuse_the_lengths_that_fast_ones_do(kind):
                         assert ids_or_error(each, texts, strategy=strategy, max_length=max_length) == expected
 
 
+def test_ids_that_overflow_are_those_of_both_texts(tokenizer):
+    cut = tokenizer.truncate_sequences([5, 6], [7], num_tokens_to_remove=3, truncation_strategy="only_first")
+    assert cut == ([], [], [5, 6, 7])
+
+
 def test_ids_in_place_of_text_have_no_offsets(tokenizer):
     assert tokenizer([5, 6])["input_ids"] == [tokenizer.bos_token_id, 5, 6, tokenizer.eos_token_id]
     for name in ("return_offsets_mapping", "return_overflowing_tokens"):
