@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
 _Result = TypeVar("_Result")
+_PAUSE = 1  # in seconds
 
 
 class _TimeIsOver(BaseException):
@@ -25,9 +27,12 @@ def call_limited(seconds: float, function: Callable[[], _Result]) -> _Result:
     is_done = False
 
     def end() -> None:
-        with lock:
-            if not is_done:
+        while True:
+            with lock:
+                if is_done:
+                    return
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_TimeIsOver))
+            time.sleep(_PAUSE)  # Python drops what is raised in a finalizer, such as that of a generator
 
     timer = threading.Timer(seconds, end)
     timer.daemon = True
@@ -40,4 +45,5 @@ def call_limited(seconds: float, function: Callable[[], _Result]) -> _Result:
                 is_done = True
             timer.cancel()
     except _TimeIsOver:
+        is_done = True
         raise TimeoutError(f"it takes more than {seconds} seconds") from None

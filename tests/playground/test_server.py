@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from hf_bpe import BPETokenizer
-from hf_bpe.playground import Playground
+from hf_bpe.playground import Playground, _time_limit
 from hf_bpe.playground import _server as server
 from hf_bpe.playground._requests import MAX_BODY
 from support.samples import make_tokenizer
@@ -361,6 +361,23 @@ def test_an_endless_template_is_ended(tokenizer, monkeypatch):
     with Playground({"sample": endless}) as playground:
         (result,), _ = unpack(post(playground, "chat", request)[1])
     assert result == {"error": "the chat template does not end with these messages: it takes more than 0 seconds"}
+
+
+def test_code_is_ended_whose_finalizers_drop_exceptions(monkeypatch):
+    monkeypatch.setattr(_time_limit, "_PAUSE", 0.2)
+    dropped = []
+
+    def endless():
+        with contextlib.suppress(BaseException):  # as Python does in a finalizer
+            while True:
+                pass
+        dropped.append(True)
+        for _ in range(10**9):
+            pass
+
+    with pytest.raises(TimeoutError):
+        _time_limit.call_limited(0.01, endless)
+    assert dropped
 
 
 def test_errors_of_the_engine_are_answers(playground):
