@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer, Source
+from hf_bpe import BPETokenizer, Source, accelerate
 from hf_bpe.counting import plan
 from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
 from hf_bpe.token_files import _documents as documents
@@ -293,6 +294,44 @@ def test_chats_have_the_ids_and_masks_of_transformers(tmp_path, test_data):
         assert row["input_ids"] == expected["input_ids"]
         assert row["loss_mask"] == expected["assistant_masks"]
         assert (1 in row["loss_mask"]) == (len(chat) > 1)
+
+
+TURNS = """{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ m.content }}{% endgeneration %}
+{%- else %}{{ m.content }}{% endif %}{% endfor %}"""
+
+
+@pytest.mark.parametrize(
+    ("turns", "in_files", "in_chats"),
+    [
+        # transformers before 5.24 marks other ids where an answer begins with or ends in an accent: only equal to fast.
+        (["ae\u0301", "x"], [0, 0, 0, 1], [0, 0, 0, 1]),
+        (["a", "e\u0301", "x"], [0, 1, 1, 0], None),
+        (["ae", "\u0301x"], [0, 0, 0, 1], None),
+        (["ae", "\u0301", "x"], [0, 0, 0, 0], None),
+        (["a", "e", "\u0301x"], [0, 1, 1, 0], [0, 1, 1, 0]),
+        # "low" is a token.
+        (["a", "lo", "w"], [0, 0], [0, 1]),
+        (["alo", "w", "x"], [0, 1, 0], [0, 1, 0]),
+    ],
+)
+def test_masks_at_the_edges_of_tokens(tmp_path, turns, in_files, in_chats):
+    pytest.importorskip("jinja2", reason="chat templates need jinja2")
+    tokenizer = BPETokenizer.train(["low low"], num_merges=2, normalizer="NFC", special_tokens=[END])
+    tokenizer.chat_template = TURNS
+    bounds = np.cumsum([0, *map(len, turns)]).tolist()
+    text = "".join(turns)
+    path = write(tmp_path / "in.jsonl", [(text, [*zip(bounds[::2], [*bounds[1::2], len(text)], strict=False)])])
+    written = tokenizer.encode_files(path, tmp_path / "out", format="parquet", loss_mask="no_loss")
+    assert pq.read_table(written.ids).column("loss_mask").to_pylist() == [[*in_files, 1]]
+    chat = [{"role": role, "content": turn} for role, turn in zip(["user", "assistant", "user"], turns, strict=False)]
+    tokenizer.save_pretrained(tmp_path / "saved")
+    fast = PreTrainedTokenizerFast.from_pretrained(tmp_path / "saved")
+    ours, theirs, accelerated = (
+        each.apply_chat_template(chat, return_dict=True, return_assistant_tokens_mask=True)
+        for each in (tokenizer, fast, accelerate(fast))
+    )
+    assert ours == theirs == accelerated
+    assert in_chats in (None, ours["assistant_masks"])
 
 
 @pytest.mark.parametrize("format", ["datatrove", "arrow"])

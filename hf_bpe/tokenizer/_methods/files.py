@@ -106,6 +106,7 @@ class FileMethods(ConversionMethods):
                 datatrove's documents. For each id "datatrove" files have a byte in `.ds.loss`, and "parquet" and
                 "arrow" files a number in the column `loss_mask`: 1 where it is learned, 0 where it is not. A range
                 covers the ids from that with its first character on up to that with the first character after it.
+                A character that normalization joins to the one before it, such as an accent, stands for the next one.
                 As datatrove does, the format "datatrove" leaves out a range at the end of a document, with all ids
                 after it. Other formats are refused.
             dropout, stochastok, seed: see `encode_to_lists`. Record r of source s, both counted from 0, is text
