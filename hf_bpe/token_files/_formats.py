@@ -34,7 +34,7 @@ from hf_bpe.token_files._shares import Share
 from hf_bpe.token_files._writer import TokenWriter
 
 INDEX, MANIFEST = "index.json", "manifest.json"
-SHARD_FILES = {re.compile(r"(?:[0-9]{5}-of-[0-9]{5}/)?[^/\\]+"): int}
+SHARD_FILES = {re.compile(r"(?:[0-9]{5}-of-[0-9]{5}/)?[^/\\]{1,255}"): int}
 """The shape of the files of a shard in a manifest: their names and sizes."""
 
 MakeIndex = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]]

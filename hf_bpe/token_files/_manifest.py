@@ -18,6 +18,8 @@ from hf_bpe.token_files._formats import SHARD_FILES, Target
 from hf_bpe.token_files._run import Totals
 from hf_bpe.token_files._shards import ShardRecord
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 COUNTS = ("tokens", "documents", "rows", "tokens_left_out")
 """What is counted of the files."""
 
@@ -119,4 +121,6 @@ def encoded_files(
 
 def as_json(manifest: Mapping[str, Any]) -> str:
     """Return the text of a manifest."""
-    return json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+    # A byte of a file name that is no text is a lone surrogate, which only an escape can write.
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -15,7 +15,7 @@ from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.object_stores import StorageOptions, fetch, join, parent_and_name, sizes, transfer, upload
 from hf_bpe._utils.paths import check_destination, is_url
-from hf_bpe._utils.shapes import check_shape
+from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._formats import FORMATS, INDEX, MANIFEST
 from hf_bpe.token_files._manifest import COUNTS, OF_FILES, EncodedFiles, as_json, encoded_files
@@ -24,6 +24,7 @@ from hf_bpe.token_files._shares import Share
 _SHARE = re.compile(rf"(?:(.*)-)?([0-9]{{5}})-of-([0-9]{{5}})(?:\.{re.escape(MANIFEST)})?")
 _MDS_INDEX = {"version": int, "shards": [{"raw_data": {"basename": str, ...: object}, ...: object}]}
 _MANIFEST: dict[Any, Any] = {**OF_FILES, "format": str, "shard": (int, int), ...: object}
+_PART_OF_FILE = {"bytes": int, "range": (int, Optional(int)), ...: object}
 _NAMED = 20  # shares in a message; there may be thousands
 
 
@@ -196,6 +197,9 @@ def _read(path: Path, stem: str, share: Share) -> _SharedManifest:
         content = check_shape(read_json(path), _MANIFEST)
         if content["shard"] != [*share] or content["format"] not in FORMATS:
             raise ValueError(f"it is of part {content['shard']} in format {short_repr(content['format'])}")
+        for number, source in enumerate(content["sources"]):
+            if "range" in source:
+                check_shape(source, _PART_OF_FILE, f"sources[{number}]")
     except ValueError as error:
         raise ValueError(f"{path} is not the manifest of a part, or is damaged: {error}; encode it again") from None
     return _SharedManifest(path, stem, share, content)
@@ -218,11 +222,11 @@ def _joined(sources: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return sources with the ranges of a file as one."""
     joined: list[dict[str, Any]] = []
     for source in sources:
-        start, stop = source.get("range", (0, None))
         last = joined[-1] if joined else {}
-        if last.get("name") == source["name"] and last.get("range", (0, None))[1] == start:
+        continues = "range" in source and "range" in last and last["name"] == source["name"]
+        if continues and last["range"][1] == source["range"][0]:
             last["bytes"] += source["bytes"]
-            last["range"] = [last["range"][0], stop]
+            last["range"] = [last["range"][0], source["range"][1]]
         else:
             joined.append(dict(source))
         if joined[-1].get("range") == [0, None]:
