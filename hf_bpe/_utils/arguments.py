@@ -14,6 +14,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
+from hf_bpe._utils.credentials import without_credentials
+
 Check = Callable[[str, Any], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,6 +33,8 @@ def short_repr(value: object) -> str:
 
     >>> short_repr("a"), short_repr(10**5000)
     ("'a'", 'a value of type int')
+    >>> short_repr(["http://user:secret@host/a"])
+    "['http://…@host/a']"
     """
     try:
         # That of damaged data of Arrow reads beyond them.
@@ -41,6 +45,7 @@ def short_repr(value: object) -> str:
         return f"a value of type {type(value).__name__}"
     if "\n" in text:  # as tables write theirs
         text = " ".join(text.split())
+    text = without_credentials(text)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

@@ -19,7 +19,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from hf_bpe._utils.paths import local_path, without_credentials
+from hf_bpe._utils.credentials import without_credentials
+from hf_bpe._utils.paths import local_path
 
 Result = TypeVar("Result")
 StorageOptions = Mapping[str, Any]
@@ -262,10 +263,11 @@ def _retried(action: Callable[[], Result], url: str, done: str, clean_up: Callab
                 clean_up()
             if isinstance(error, _PERMANENT) or attempt == _ATTEMPTS:
                 kind = next((each for each in _KEPT if isinstance(error, each)), OSError)
-                message = without_credentials(f"{url} cannot be {done}: {error or repr(error)}")
-                raise kind(f"{message}{advice(url)}") from error
+                message = without_credentials(f"{url} cannot be {done}: {error or repr(error)}", url)
+                cause = error if without_credentials(url) == url else None  # whose message has them
+                raise kind(f"{message}{advice(url)}") from cause
             pause = _PAUSE * 2 ** (attempt - 1) * random.uniform(0.5, 1.5)
             message = f"{url}: attempt {attempt} of {_ATTEMPTS} failed, next in {pause:.1f} s: {error}"
-            logger.warning("%s", without_credentials(message))
+            logger.warning("%s", without_credentials(message, url))
             time.sleep(pause)
     raise AssertionError("the last attempt returns or raises")

@@ -7,7 +7,7 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
-from hf_bpe._utils.arguments import check_path
+from hf_bpe._utils.arguments import check_path, short_repr
 
 _FILE = "file://"
 _SCHEME = "[A-Za-z][A-Za-z0-9+.-]+:"  # a drive of Windows has one letter
@@ -15,8 +15,6 @@ _SCHEME = "[A-Za-z][A-Za-z0-9+.-]+:"  # a drive of Windows has one letter
 _URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}//")
 # As an output: pathlib turns :// into :/ (on Windows, :\).
 _OUTPUT_URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}[/{re.escape(os.sep)}]")
-
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")  # before the host
 
 
 def is_url(name: str) -> bool:
@@ -26,15 +24,6 @@ def is_url(name: str) -> bool:
     (True, True, False, False)
     """
     return _URL.match(name) is not None
-
-
-def without_credentials(text: str) -> str:
-    """Return a text, such as a URL or a message, without the users and passwords of its URLs.
-
-    >>> without_credentials("no file 'http://user:secret@host/a@b.txt'")
-    "no file 'http://…@host/a@b.txt'"
-    """
-    return _CREDENTIALS.sub("…@", text)
 
 
 def output_url(value: str | os.PathLike[str]) -> str | None:
@@ -79,7 +68,7 @@ def check_destination(name: str, value: Any) -> Any:
     if url is None:
         return value
     if "::" in url:
-        raise ValueError(f"{name}: expected a path or a plain URL, got {url!r}; leave out what is before ::")
+        raise ValueError(f"{name}: expected a path or a plain URL, got {short_repr(url)}; leave out what is before ::")
     return local_path(url)
 
 
@@ -94,5 +83,7 @@ def check_output(name: str, value: Any) -> Any:
     """
     path = os.fspath(check_path(name, value))
     if (url := output_url(path)) is not None:
-        raise ValueError(f"{name}: expected a local path, got the URL {url!r}; write to a local path, then upload it")
+        raise ValueError(
+            f"{name}: expected a local path, got the URL {short_repr(url)}; write to a local path, then upload it"
+        )
     return value

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import phase, warnings_said
 from hf_bpe.cli.options import SPLIT, option
@@ -109,7 +110,7 @@ def existing(source: str) -> Path:
     if is_repository and _Settings.downloads:
         return _downloaded(name)
     like = _closest_tokenizer(Path(source))
-    message = f"no file or folder {source!r}" + (f"; did you mean {like}?" if like else "")
+    message = f"no file or folder {without_credentials(source)!r}" + (f"; did you mean {like}?" if like else "")
     if not is_repository:
         raise FileNotFoundError(message)
     raise FileNotFoundError(

@@ -49,7 +49,7 @@ def not_utf8(byte: int, offset: int, reason: str, where: str) -> str:
 def read_blocks(policy: ErrorPolicy) -> Iterator[bytes]:
     """Yield the decompressed bytes of a file, or the lines that begin in a range of one."""
     shard, compression = policy.shard, policy.shard.compression
-    with open_file(shard.name, shard.source.storage_options) as file:
+    with open_file(shard.source.data, shard.source.storage_options) as file:
         if (shard.start, shard.stop) != (0, None):
             yield from _read_range(policy, file)
         elif compression is None:
@@ -88,7 +88,7 @@ def lines_before(shard: Shard) -> int:
     """Return the number of lines before the range of a shard."""
     if shard.start == 0:
         return 0
-    with open_file(shard.name, shard.source.storage_options) as file:
+    with open_file(shard.source.data, shard.source.storage_options) as file:
         left = _line_from(file, shard.start)
         file.seek(0)
         lines = 0
@@ -242,7 +242,7 @@ def read_parquet(policy: ErrorPolicy) -> Iterator[Document]:
 def _read_column(policy: ErrorPolicy) -> Iterator[tuple[bytes | None, bool]]:
     """Yield the rows of a Parquet column as bytes, and whether they are text."""
     arrow, column = _import("pyarrow", "parquet", policy), policy.shard.source.column
-    with open_file(policy.shard.name, policy.shard.source.storage_options) as opened:
+    with open_file(policy.shard.source.data, policy.shard.source.storage_options) as opened:
         try:
             file = importlib.import_module("pyarrow.parquet").ParquetFile(
                 opened, pre_buffer=False, buffer_size=_ARROW_BYTES

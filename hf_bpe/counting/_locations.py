@@ -16,9 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, NamedTuple
 
+from hf_bpe._utils.credentials import credentials_hidden, without_credentials
 from hf_bpe._utils.input_files import check_regular, is_open_pipe, open_stream
 from hf_bpe._utils.object_stores import StorageOptions, advice, file_system
-from hf_bpe._utils.paths import is_url, local_path, without_credentials
+from hf_bpe._utils.paths import is_url, local_path
 from hf_bpe._utils.visible import counted
 
 Format = Literal["text", "jsonl", "parquet"]
@@ -81,7 +82,8 @@ def find_files(name: str, wanted: Format | None = None, storage_options: Storage
     """
     name = local_path(name)
     if is_url(name):
-        return _find_remote_files(name, wanted, storage_options)
+        with credentials_hidden(name):
+            return _find_remote_files(name, wanted, storage_options)
     status = _status(name)
     if status is not None and stat.S_ISDIR(status.st_mode):
         return [_local_file(Path(name, found)) for found in _choose(name, _walk(Path(name)), wanted)]
@@ -199,7 +201,7 @@ def open_file(name: str, storage_options: StorageOptions | None = None) -> Itera
     """Open a local file or a URL for policy."""
     if is_url(name):
         system, path = file_system(name, storage_options)  # must live as long as its file
-        with system.open(path, "rb") as file:
+        with credentials_hidden(name), system.open(path, "rb") as file:
             yield file
     else:
         with open_stream(name) as file:
@@ -217,14 +219,14 @@ def _find_remote_files(url: str, wanted: Format | None, storage_options: Storage
         details = system.info(path)
     except FileNotFoundError:
         if not _is_glob(path):
-            raise FileNotFoundError(f"no file {without_credentials(url)!r}{advice(url)}") from None
+            raise FileNotFoundError(f"no file {url!r}{advice(url)}") from None
         found = system.glob(path, detail=True)
         found = {name: found[name] for name in found if "/." not in name or "/." in path}  # as a local glob does
         names = _only_files(url, {name: found[name]["type"] == "directory" for name in sorted(found)})
         return [remote_file(name, found[name]) for name in names]
     if details["type"] == "other":  # fsspec's name for local FIFOs, devices and sockets
-        raise OSError(f"{without_credentials(url)} is not a regular file; expected a file or a directory")
+        raise OSError(f"{url} is not a regular file; expected a file or a directory")
     if details["type"] != "directory":
         return [File(url, details.get("size"), system.ukey(path))]
     inside = {item[0].removeprefix(path).lstrip("/"): item for item in system.find(path, detail=True).items()}
-    return [remote_file(*inside[name]) for name in _choose(url, inside, wanted)]
+    return [remote_file(*inside[name]) for name in _choose(without_credentials(url), inside, wanted)]

@@ -10,12 +10,13 @@ import json
 import numbers
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeGuard, Union, get_args
 
 from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_mapping, check_str, optional, short_repr
+from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.paths import is_url
 from hf_bpe._utils.tables import is_dataset, refuse_tables
 from hf_bpe.counting._locations import Compression, File, Format, are_paths, file_kind, find_files
@@ -71,6 +72,10 @@ class Source:
     max_line_bytes: int = LINE_BYTES
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+        return without_credentials(f"Source({shown})")
+
     def __post_init__(self) -> None:
         _check_data(self.data)
         object.__setattr__(self, "weight", exact_weight(self.weight))
@@ -100,7 +105,7 @@ class Shard:
 
     Attributes:
         source: how to read the shard; its data is the name of the file, or the iterable.
-        name: the absolute path or URL, or "iterable 0" and so on.
+        name: the absolute path or URL, the latter without user and password, or "iterable 0" and so on.
         size: the number of stored bytes; None if unknown.
         version: changes when the file changes; None for data that can be read only once.
         start, stop: the range from the first safe cut (of JSON lines: the first line) at or after `start` (0: the
@@ -223,9 +228,10 @@ def _names(data: Any) -> list[str] | None:
 
 
 def _shards_of_file(source: Source, file: File, shard_bytes: int) -> Iterator[Shard]:
-    whole = Shard(source, file.name, file.size, file.version)
+    name = without_credentials(file.name) if is_url(file.name) else file.name
+    whole = Shard(source, name, file.size, file.version)
     if whole.format == "parquet" and whole.compression is not None:
-        raise ValueError(f"{file.name}: Parquet is compressed inside; unpack the file, or give its format")
+        raise ValueError(f"{name}: Parquet is compressed inside; unpack the file, or give its format")
     yield from split_shard(whole, shard_bytes)
 
 

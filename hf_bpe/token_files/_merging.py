@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hf_bpe._utils.arguments import check_flag, short_repr
+from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.object_stores import StorageOptions, fetch, join, parent_and_name, sizes, transfer, upload
@@ -107,7 +108,7 @@ def _merge_remote(output: str, overwrite: bool, options: StorageOptions | None) 
         try:
             merged = _merge(local / name, overwrite, lambda path: found.get(path.relative_to(local).as_posix()))
         except (ValueError, OSError) as error:
-            raise type(error)(str(error).replace(str(local), folder)) from None
+            raise type(error)(str(error).replace(str(local), without_credentials(folder))) from None
         if (index := Path(merged.manifest).parent / INDEX).exists():
             upload(index, url(index), options)
         upload(Path(merged.manifest), url(merged.manifest), options)

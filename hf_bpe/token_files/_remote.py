@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.mirrored_folder import mirrored_folder
 from hf_bpe._utils.object_stores import (
@@ -79,9 +80,11 @@ class Places:
         local = self.output.parent
         store = _Store(folder, local, self._options)
         manifest = store.url(job.target.manifest)
-        job = job._replace(destination=manifest)
+        job = job._replace(destination=without_credentials(manifest))
         written_names = {store.url(path) for path in job.target.single_there()}
-        if replaced := [source.name for source in job.sources if source.name in written_names]:
+        if replaced := [
+            source.name for source in job.sources if source.is_file and source.source.data in written_names
+        ]:
             raise ValueError(f"output: {replaced[0]} is a source; choose another output")
         old = store.manifest(job.target.manifest)
         run = _digest(job)

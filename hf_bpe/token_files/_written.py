@@ -51,7 +51,7 @@ class TokenFiles(NamedTuple):
             ValueError: it is damaged, or a URL is given.
         """
         if (url := output_url(tokens)) is not None:
-            raise ValueError(f"tokens: expected local files, got the URL {url!r}; mount or copy its folder")
+            raise ValueError(f"tokens: expected local files, got the URL {short_repr(url)}; mount or copy its folder")
         path = tokens
         if tokens.is_dir():
             path = tokens / MANIFEST

@@ -15,6 +15,7 @@ from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
 from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
 from transformers.utils.hub import cached_file
 
+from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.visible import in_one_line
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE
 from hf_bpe.tokenizer._saving.folders import FOLDER_FILES, OTHER_FILES, OWN_FILES, is_given
@@ -42,7 +43,8 @@ def check_repository(name: str | os.PathLike[str], given: Mapping[str, Any]) -> 
     if path.exists() or given.get("gguf_file"):
         return {**given}
     if isinstance(name, os.PathLike) or _PATH.search(str(name)):
-        raise FileNotFoundError(f"{name}: there is no such folder, and it is not the name of a repository")
+        shown = without_credentials(str(name))
+        raise FileNotFoundError(f"{shown}: there is no such folder, and it is not the name of a repository")
     if _is_cached(str(name), given):
         is_offline = constants.HF_HUB_OFFLINE or not _is_reachable(given)
         return {**given, "local_files_only": True} if is_offline else {**given}

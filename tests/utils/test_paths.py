@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer, Source, WordCounts, count, plan, train
+from hf_bpe import BPETokenizer, Source, WordCounts, count, train
 from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.analysis import compare, report
 from hf_bpe.editing import Remap
@@ -112,15 +112,6 @@ def test_urls_of_files_name_local_files(folder):
     tokenizer().encode_files(texts, f"{url}/ids.npy")
     run("encode", f"{url}/tok", texts, "-o", f"{url}/cli.npy")
     assert (odd / "ids.npy").read_bytes() == (odd / "cli.npy").read_bytes()
-
-
-def test_passwords_of_urls_are_in_no_message():
-    for protocol in ("memory", "unknown", "http"):  # without a file, without a file system, without a connection
-        url = f"{protocol}://user:secret@127.0.0.1:9/a.txt"
-        for call in (count, plan, *([BPETokenizer.convert_from, WordCounts.load] if protocol == "unknown" else [])):
-            with case(url, call), pytest.raises((OSError, ValueError, ImportError)) as error:
-                call(url)
-            assert "secret" not in str(error.value)
 
 
 def test_local_file_whose_name_has_a_colon_is_written(folder):

@@ -1,0 +1,49 @@
+"""Users and passwords in URLs, which no message, log and file may have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_BEFORE_HOST = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]*)://([^/\s]*@)")
+# @ is in names there, or before a version.
+_PLACES = ("abfs", "abfss", "git", "github", "hf", "libarchive", "tar", "zip")
+_KINDS = (FileNotFoundError, PermissionError, OSError, ImportError, ValueError)
+
+
+def without_credentials(text: str, url: str = "") -> str:
+    """Return a text, such as a URL or a message, without the users and passwords of its URLs.
+
+    Args:
+        text: the text.
+        url: a URL whose user and password may be elsewhere in the text, too, such as in a path of fsspec.
+
+    >>> without_credentials("no file 'http://user:secret@host/a@b.txt'")
+    "no file 'http://…@host/a@b.txt'"
+    >>> without_credentials("no file /user:secret@host/a", "memory://user:secret@host/a")
+    'no file /…@host/a'
+    >>> without_credentials("zip://a@b.txt::abfs://container@account/c.zip")
+    'zip://a@b.txt::abfs://container@account/c.zip'
+    """
+    for secret in sorted({match[2] for match in _found(url)}, key=len, reverse=True):
+        text = text.replace(secret, "…@")
+    return _BEFORE_HOST.sub(lambda match: match[0] if match[1] in _PLACES else f"{match[1]}://…@", text)
+
+
+@contextmanager
+def credentials_hidden(url: str) -> Iterator[None]:
+    """Leave the user and the password of a URL out of errors."""
+    try:
+        yield
+    except Exception as error:
+        message = str(error)
+        hidden = without_credentials(message, url)
+        if hidden == message:
+            raise
+        kind = next((each for each in _KINDS if isinstance(error, each)), OSError)
+        raise kind(hidden) from None  # whose message has them
+
+
+def _found(url: str) -> list[re.Match[str]]:
+    return [match for match in _BEFORE_HOST.finditer(url) if match[1] not in _PLACES]
