@@ -43,7 +43,7 @@ if [ "$only" != --threads ]; then
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
   run bindings-address ../tools/fuzz_bindings.py "$seconds"
   run bindings-address -m pytest -q -p no:cacheprovider ../tests/encoding/test_memory_safety.py ../tests/equivalence \
-    ../tests/encoding/test_decoding.py ../tests/tokenizer/test_bulk.py
+    ../tests/encoding/test_decoding.py ../tests/tokenizer/test_bulk.py ../tests/utils/test_damaged_arrow.py
 fi
 if [ "$only" = --short ]; then exit; fi
 
