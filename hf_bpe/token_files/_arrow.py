@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hf_bpe.encoding._encoder import Ids
 from hf_bpe.token_files._loss_masks import MASK_COLUMN, split_mask
 from hf_bpe.token_files._rows import GROUP_CHARACTERS, Chunk, Values, characters_of
-from hf_bpe.token_files._writer import TokenWriter, WholeRows
+from hf_bpe.token_files._writer import TokenWriter, WholeRows, close_all
 
 COLUMN = "input_ids"
 
@@ -111,5 +111,4 @@ class ArrowFile(_Table):
 
     def close(self) -> None:
         """Close the file."""
-        super().close()
-        self._file.close()
+        close_all(super().close, self._file.close)

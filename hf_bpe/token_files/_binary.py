@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from hf_bpe.encoding._streaming import NpyWriter
 from hf_bpe.token_files._rows import Chunk
-from hf_bpe.token_files._writer import TokenWriter
+from hf_bpe.token_files._writer import TokenWriter, close_all
 
 MAX_LLMC_IDS = 2**31 - 1
 
@@ -43,8 +44,7 @@ class NpyFiles(TokenWriter):
     def close(self) -> None:
         """Close the files."""
         if not self._is_done:
-            for array in (self._offsets, self._ids):
-                array.__exit__(Exception)
+            close_all(*(partial(array.__exit__, Exception) for array in (self._offsets, self._ids)))
 
 
 class FlatFile(TokenWriter):

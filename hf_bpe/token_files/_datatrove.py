@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hf_bpe.token_files._loss_masks import split_mask
 from hf_bpe.token_files._rows import Chunk
-from hf_bpe.token_files._writer import TokenWriter
+from hf_bpe.token_files._writer import TokenWriter, close_all
 
 _NAME = "Unknown Tokenizer"  # what datatrove writes for a tokenizer without a name
 
@@ -48,10 +48,7 @@ class DatatroveFiles(TokenWriter):
 
     def close(self) -> None:
         """Close all files."""
-        self._ids.close()
-        self._index.close()
-        if self._mask is not None:
-            self._mask.close()
+        close_all(*(file.close for file in (self._ids, self._index, self._mask) if file is not None))
 
 
 def in_words(tokens: int) -> str:

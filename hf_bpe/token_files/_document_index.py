@@ -12,7 +12,7 @@ import numpy as np
 from hf_bpe._utils.input_files import open_regular
 from hf_bpe.encoding._encoder import Numbers
 from hf_bpe.token_files._rows import GROUP_CHARACTERS, RECORD, Chunk, Values, characters_of
-from hf_bpe.token_files._writer import RowLengths, TokenWriter
+from hf_bpe.token_files._writer import RowLengths, TokenWriter, close_all
 
 SUFFIX = ".document-index.parquet"
 TOKENS = "tokens"  # the column of the number of ids, which some formats say nowhere else
@@ -79,8 +79,7 @@ class WithDocumentIndex(TokenWriter):
 
     def close(self) -> None:
         """Close the files of both."""
-        self._writer.close()
-        self._inner.close()
+        close_all(self._writer.close, self._inner.close)
 
 
 def with_document_index(chunks: Iterator[Chunk], path: Path, names: Sequence[str]) -> Iterator[Chunk]:

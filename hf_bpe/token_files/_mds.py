@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids
 from hf_bpe.token_files._rows import Chunk
-from hf_bpe.token_files._writer import Spool, TokenWriter, WholeRows
+from hf_bpe.token_files._writer import Spool, TokenWriter, WholeRows, close_all
 
 _CONFIG: dict[str, Any] = {
     "version": 2,
@@ -76,8 +76,7 @@ class MdsFile(TokenWriter):
 
     def close(self) -> None:
         """Close all files."""
-        self._samples.close()
-        self._sizes.close()
+        close_all(self._samples.close, self._sizes.close)
 
 
 def make_index(shards: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

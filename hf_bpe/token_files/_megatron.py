@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.token_files._rows import Chunk
-from hf_bpe.token_files._writer import RowLengths, Spool, TokenWriter
+from hf_bpe.token_files._writer import RowLengths, Spool, TokenWriter, close_all
 
 MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
 CODES = {np.dtype("<u2"): 8, np.dtype("<i4"): 4}
@@ -67,5 +67,4 @@ class MegatronFiles(TokenWriter):
 
     def close(self) -> None:
         """Close all files."""
-        self._file.close()
-        self._lengths.close()
+        close_all(self._file.close, self._lengths.close)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,13 @@ class TokenWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def close_all(*closes: Callable[[], object]) -> None:
+    """Call all functions that close something, also where one raises an error, as on a full disk."""
+    with ExitStack() as stack:
+        for close in reversed(closes):
+            stack.callback(close)
 
 
 class Spool:

@@ -415,7 +415,6 @@ def test_a_work_folder_without_its_pieces_is_refused(tokenizer, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("format", [each for each in FORMATS if each != "parquet"])  # which pyarrow opens
 @pytest.mark.parametrize("work", [None, "work"])
 def test_a_full_disk_is_an_error_that_names_the_folder(tokenizer, tmp_path, monkeypatch, format, work):
