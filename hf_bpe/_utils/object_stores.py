@@ -19,6 +19,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
+from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.paths import local_path
 
@@ -33,6 +34,7 @@ _ATTEMPTS = 5
 _PAUSE = 0.5  # seconds before the second attempt; twice as many before each other one
 _UPLOADING = ".uploading"
 _AT_ONCE = 4  # files to move at once
+_MAX_URL = 1 << 13  # characters; servers take about as many
 _KEPT = (FileNotFoundError, PermissionError)  # callers tell these apart from other errors
 _PERMANENT = (
     *_KEPT,
@@ -50,9 +52,12 @@ def file_system(url: str, options: StorageOptions | None = None) -> tuple[Any, s
     """Return the file system of a URL, and the path of the URL in it.
 
     Raises:
-        ValueError: fsspec does not know the protocol, or the options are not for it.
+        ValueError: the URL is longer than any that is in use, fsspec does not know its protocol, or the options are not
+            for it.
         ImportError: fsspec, or what it needs for this URL, is not installed.
     """
+    if len(url) > _MAX_URL:  # which no message could show
+        raise ValueError(f"expected a URL of at most {_MAX_URL} characters, got {short_repr(url)}")
     # fsspec takes the % of file:// for a part of the name.
     chain = "::".join(map(local_path, url.split("::")))
     try:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hf_bpe._utils.arguments import check_path
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.paths import check_output
@@ -164,6 +165,7 @@ class Remap:
         >>> Remap.load("remap.json")
         Remap(new_ids={0: 1}, added={}, removed=())
         """
+        check_path("path", path)
         try:
             content = read_json(path)
             added = {new: tuple(old) for new, old in content["added"]}
