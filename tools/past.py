@@ -28,6 +28,7 @@ TEXTS = ("english", "code", "multilingual", "nonlatin", "docs")
 TEXT_BYTES = 200_000
 FORMATS = ("npy", "megatron", "datatrove", "nanogpt", "llm.c", "mds", "parquet", "arrow")  # of token files
 CONVERTED = {"gpt2": "gpt2", "text": "text", "x.json": None, "x.tiktoken": None, "x.gguf": None}  # path → format
+PLACE = Path(tempfile.gettempdir(), "hf_bpe_past")  # where all is written, for manifests name the corpus by its path
 KILLED_AFTER = {"counting": 3, "training": 9, "encoding": 14}
 """Work folder → the flush to disk at which the process that writes it ends."""
 
@@ -48,8 +49,8 @@ def keep(folder: Path, commit: str) -> None:
 
 def write(folder: Path) -> None:
     """Write files of each kind, and `said.json`."""
-    folder.mkdir(parents=True)
-    os.chdir(folder)  # so that manifests name the corpus in the same way
+    PLACE.mkdir()
+    os.chdir(PLACE)
     write_corpus()
     write_folders()
     write_counts()
@@ -61,6 +62,7 @@ def write(folder: Path) -> None:
     for lock in Path("work").rglob("lock"):
         lock.unlink()
     Path("said.json").write_text(json.dumps(describe(Path()), indent=1) + "\n", encoding="utf-8")
+    shutil.move(PLACE, folder)
 
 
 def data() -> Path:
@@ -267,24 +269,25 @@ def compare(folder: Path) -> bool:
         python = folder / "environment" / "bin" / "python"
         read_then = subprocess.run([python, __file__, "describe", now], check=True, stdout=subprocess.PIPE)
         said_now = json.loads((now / "said.json").read_text("utf-8"))
-        resumed = Path(scratch, "resumed")
-        shutil.copytree(folder / "files", resumed)
         results = [
             differences("written", without(digests(folder / "files")), without(digests(now))),
             differences("said of what is kept", then, json.loads(json.dumps(describe(folder / "files")))),
             differences("said by the commit of what is written now", said_now, json.loads(read_then.stdout)),
         ]
         for kind in KILLED_AFTER:
-            outcomes = []
-            for place in (resumed, now):
-                os.chdir(place)
-                if place == now:
-                    shutil.rmtree(Path("work", "output"), ignore_errors=True)
-                    shutil.rmtree(Path("work", kind))
-                    Path("work/output").mkdir(parents=True)
-                outcomes.append(attempt(work, kind))
+            outcomes = [resume(kind, files) for files in (folder / "files", now)]
             results.append(differences(f"resumed {kind}", {kind: outcomes[1]}, {kind: outcomes[0]}))
     return not any(results)
+
+
+def resume(kind: str, files: Path) -> object:
+    """Go on with a work folder in a copy of the files that are with it, and return what comes of it."""
+    shutil.copytree(files, PLACE)
+    try:
+        os.chdir(PLACE)
+        return attempt(work, kind)
+    finally:
+        shutil.rmtree(PLACE)
 
 
 def without(files: dict[str, str]) -> dict[str, str]:
