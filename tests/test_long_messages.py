@@ -12,7 +12,7 @@ MODEL = train(["low lower"], 259, ["<x>"])
 
 CALLS = {
     "a name of a pattern": (lambda: train(["low"], 300, pattern=LONG), "is not known: expected one of"),
-    "a URL": (lambda: train(["s3://" + LONG[:3000], "low"], 300), "is a URL and 'low' is a text"),
+    "a URL": (lambda: train(["s3://" + LONG[:3000], "low"], 300), "is a URL and 'low' is not"),
     "a URL to read": (lambda: count("http://127.0.0.1:9/" + LONG * 2), "expected a URL of at most 8192 characters"),
     "a URL to load": (lambda: BPETokenizer.convert_from("memory://" + LONG * 2), "expected a URL of at most"),
     "a remap": (lambda: Remap.load(LONG), "path: expected a path, got 'aaa"),

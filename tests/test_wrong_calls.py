@@ -212,7 +212,7 @@ CALLS = {
     "train on a dict of columns": (lambda: train({"text": ["low"]}, 300), r"give a value, such as data\['text'\]"),
     "train on a text and a URL": (
         lambda: train(["low", "no+such://a"], 300),
-        r"'no\+such://a' is a URL and 'low' is a text; give only paths and URLs, or iter\(texts\)",
+        r"'no\+such://a' is a URL and 'low' is not; give only paths and URLs for files, or iter\(texts\)",
     ),
     "train on a URL of URLs": (lambda: train(["no+such::other://a"], 300), "Protocol not known: other"),
     "train on numbers": (lambda: train(np.arange(3), 300), "values of the type int64; give one of strings"),

@@ -108,11 +108,11 @@ def are_paths(strings: Iterable[str]) -> bool:
         # A sentence with a question mark is not a glob, and there may be millions of sentences.
         if not (_is_glob(name) and re.search(r"\s", name)) and _is_name(name):
             other = next(other for other in names if not _is_name(other, recursive=True))
-            advice = "give pathlib.Path objects for files, or iter(texts) for texts"
-            kind = "names a file or directory"
             if is_url(name):
-                advice, kind = "give only paths and URLs, or iter(texts) for texts", "is a URL"
-            raise ValueError(f"source: {name!r:.80} {kind} and {other!r:.80} is a text; {advice}")
+                difference, files = f"is a URL and {other[:80]!r} is not", "only paths and URLs"
+            else:
+                difference, files = f"names a file or directory and {other[:80]!r} does not", "pathlib.Path objects"
+            raise ValueError(f"source: {name!r:.80} {difference}; give {files} for files, or iter(texts) for texts")
     return False
 
 

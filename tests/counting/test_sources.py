@@ -158,7 +158,7 @@ def test_strings_that_name_no_file_are_texts(texts):
         (["a.txt", "."], ValueError, r"'a.txt' names a file or directory and '\.' does not"),
         (["data", "dta"], ValueError, "'data' names a file or directory and 'dta' does not"),
         (["*.txt", "*.text"], ValueError, r"'\*\.txt' names a file or directory and '\*\.text' does not"),
-        (["s3://bucket/a.txt", "low"], ValueError, "'s3://bucket/a.txt' names a file"),
+        (["s3://bucket/a.txt", "low"], ValueError, "'s3://bucket/a.txt' is a URL and 'low' is not"),
         (b"low lower", TypeError, r"got bytes; to train on one text give \[text\]"),
         (5, TypeError, "expected a path, paths or an iterable of texts, got int"),
         (None, TypeError, "got NoneType"),
