@@ -245,7 +245,7 @@ def ids_or_error(tokenizer, texts, **options):
 
 
 @pytest.mark.parametrize("kind", ["none", "bos_eos"])
-def test_strategies_refuse_the_lengths_that_fast_ones_do(kind):
+def test_strategies_refuse_the_lengths_that_fast_ones_do(kind, native):
     tokenizer = make(kind)
     fast, accelerated = fast_of(tokenizer), accelerate(fast_of(tokenizer))
     for texts in [("low low the",), ("low low", "the low low low"), ("the", "low"), ("", "low"), (["low", "the low"],)]:
