@@ -39,6 +39,7 @@ lint() {
   # As pinned: another version may break lines elsewhere.
   pip install --quiet 'clang-format==23.1.5'
   git ls-files native web | grep -E '\.(cpp|hpp|inc)$' | grep -v unicode_tables | xargs clang-format --dry-run -Werror
+  python tools/budget.py
   if command -v shellcheck >/dev/null; then shellcheck --source-path=. .ci/run tools/*.sh web/*.sh; fi
 }
 
@@ -83,6 +84,7 @@ use_main() {
 # The same tests with torch, datasets, Ray and the tools of developers: those that were skipped without them.
 libraries() {
   use_libraries
+  python tools/budget.py --items
   pytest --skip-repeated
 }
 
