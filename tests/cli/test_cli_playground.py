@@ -1,9 +1,10 @@
 """`hf-bpe playground`."""
 
 import os
+import shlex
 import signal
 import subprocess
-import sys
+import time
 import urllib.request
 
 import pytest
@@ -47,15 +48,18 @@ def test_the_first_line_is_the_address_until_a_signal_ends_it(folder, ending, co
 @pytest.mark.skipif(os.name != "posix", reason="no script is a browser on Windows")
 def test_a_browser_is_opened_at_the_address(folder, tmp_path):
     browser = tmp_path / "browser"
-    browser.write_text(f'#!{sys.executable}\nimport sys\nopen({str(tmp_path / "opened")!r}, "w").write(sys.argv[1])\n')
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {shlex.quote(str(tmp_path / "opened"))}\n')
     browser.chmod(0o755)
     command = [*PROGRAM, "playground", str(folder), "--text", "low"]
     environment = {**os.environ, "BROWSER": str(browser)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment) as process:
         try:
             url = process.stdout.readline().rstrip("\n")
+            end = time.monotonic() + PATIENCE
             while not (tmp_path / "opened").is_file() or not (tmp_path / "opened").read_text():
                 assert process.poll() is None
+                assert time.monotonic() < end
+                time.sleep(0.01)
         finally:
             process.kill()
     assert (tmp_path / "opened").read_text() == url
