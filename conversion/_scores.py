@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from hf_bpe.core._model import BPEModel, Merge
-from hf_bpe.encoding._merge_trees import last_pair, parts_of_tokens
+from hf_bpe.core._model import Merge
+from hf_bpe.encoding._merge_trees import last_pair
 from hf_bpe.encoding._token_finder import TokenFinder
 
 
@@ -55,57 +55,7 @@ def merges_of_scores(tokens: Iterable[bytes], scores: Mapping[bytes, float]) -> 
     return dict(sorted(found.items(), key=lambda entry: -scores[entry[0]]))
 
 
-def scores_of_merges(model: BPEModel, others: Iterable[bytes], never: Iterable[bytes]) -> dict[bytes, float]:
-    """Return token → score such that scores make what the merges of a model with characters make, in any text.
-
-    The first merge gets 0, each other one 1 less, and all that merges do not make the lowest of all.
-
-    Args:
-        model: the model.
-        others: further tokens that a reader of the scores might make.
-        never: tokens that no text to merge holds, because text is split at them.
-
-    Raises:
-        ValueError: there are no such scores; the message names a token.
-
-    >>> from hf_bpe.core import Characters
-    >>> vocab = {0: b"<unk>", 1: b"a", 2: b"b", 3: b"ab", 4: b"ba"}
-    >>> model = BPEModel(vocab, [(b"a", b"b")], pattern=None, characters=Characters(False, "<unk>"))
-    >>> scores_of_merges(model, [], [b"<unk>"])
-    Traceback (most recent call last):
-    ValueError: token 'ba': readers of scores would make it of 'b' and 'a', which no merge does
-    """
-    parts = {
-        model.vocab[token_id]: (model.vocab[first], model.vocab[second])
-        for token_id, (first, second) in parts_of_tokens(model).items()
-    }
-    ranks = {merge: rank for rank, merge in enumerate(model.merges)}
-    made = sorted(parts, key=lambda token: ranks[parts[token]])
-    tokens = without_contents([*model.vocab.values(), *others], never)
-    lowest = float(-len(made))
-    scores = {**dict.fromkeys(tokens, lowest), **{token: float(-rank) for rank, token in enumerate(made)}}
-
-    def rank_of(first: bytes, second: bytes) -> float | None:
-        score = scores.get(first + second)
-        return None if score is None else -score
-
-    for token in tokens:
-        symbols = [*map(str.encode, token.decode())]
-        if len(symbols) == 1:
-            continue
-        pair = last_pair(symbols, rank_of)
-        if pair != parts.get(token):
-            shown = "nothing" if pair is None else " and ".join(repr(part.decode()) for part in pair)
-            expected = "no merge does" if token not in parts else f"merges do of {_shown(parts[token])}"
-            raise ValueError(f"token {token.decode()!r}: readers of scores would make it of {shown}, which {expected}")
-    return scores
-
-
 def without_contents(tokens: Iterable[bytes], contents: Iterable[bytes]) -> list[bytes]:
     """Return the tokens, each once, that hold none of the contents at which text is split."""
     finder = TokenFinder(content.decode() for content in contents)
     return [token for token in dict.fromkeys(tokens) if next(iter(finder.find_all(token.decode())), None) is None]
-
-
-def _shown(pair: Merge) -> str:
-    return " and ".join(repr(part.decode()) for part in pair)

@@ -140,12 +140,6 @@ engines() {
   pytest --thorough tests/distributed tests/token_files/test_object_stores.py tests/project/test_docs.py
 }
 
-llama_cpp() {
-  use_environment llama_cpp
-  pip install --quiet -e '.[test]' llama-cpp-python
-  pytest --thorough tests/conversion/test_llama_cpp.py
-}
-
 check_pythons() { # tests, or none for all quick ones; reads lines of find_pythons
   local version program
   while read -r version program; do

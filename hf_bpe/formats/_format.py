@@ -86,10 +86,8 @@ class Format:
         carries: names of FEATURES that its files carry; "pattern" may be left to `patterns`.
         patterns: the canonical patterns that it can carry, None for any pattern.
         has_chains: whether any pattern includes chains of stages, and not only what is one expression.
-        of_characters: names of FEATURES that its files carry for models whose alphabet is characters, the pattern among
-            them; None if these are those of all models.
-        as_expressed: returns a definition with the same ids, as far as there is one, that files express directly; they
-            are read as that.
+        as_expressed: returns a definition with the same ids that files express directly; they are read as that. Raises
+            ValueError if there is none.
         sidecar: names of FEATURES that only our reader restores, from a sidecar file.
         peer: (path, definition) → the other library that encodes with the file, or None if it cannot. Raises
             ImportError if that library is not installed.
@@ -108,7 +106,6 @@ class Format:
     carries: frozenset[str] = frozenset()
     patterns: frozenset[str | None] | None = None
     has_chains: bool = True
-    of_characters: frozenset[str] | None = None
     as_expressed: Callable[[Definition], Definition] = lambda definition: definition
     sidecar: frozenset[str] = frozenset()
     peer: Callable[[Path, Definition], Peer | None] | None = None
@@ -127,9 +124,7 @@ class Format:
         return missing_features(definition, self._carried(definition))
 
     def _carried(self, definition: Definition) -> set[str]:
-        """Return the names of the features that a file or its sidecar carries, for a tokenizer of this kind."""
-        if self.of_characters is not None and definition.model.characters is not None:
-            return {*self.of_characters}
+        """Return the names of the features that a file or its sidecar carries, with the pattern of a tokenizer."""
         kept = {*self.carries, *self.sidecar}
         return kept | {"pattern"} if self.carries_pattern(definition.model.pattern) else kept - {"pattern"}
 

@@ -408,8 +408,6 @@ def matrix():
             return named if chosen.patterns == LLAMA_CPP_PATTERNS else ", ".join(map(str, chosen.patterns))
         if feature in chosen.carries:
             return "yes"
-        if chosen.of_characters is not None and feature in chosen.of_characters:
-            return "with characters"
         return "sidecar" if feature in chosen.sidecar else "refused" if FEATURES[feature].decides_ids else "warned of"
 
     rows = [["", *FORMATS], ["---"] * (len(FORMATS) + 1)]
@@ -421,7 +419,6 @@ def matrix():
 VERIFIED_BY = {
     "hf": "transformers, tokenizers",
     "gpt2": "transformers",
-    "gguf": "llama.cpp",
     "tokenizer.json": "tokenizers",
     "tiktoken": "tiktoken",
 }

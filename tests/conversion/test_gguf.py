@@ -7,11 +7,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
-from hf_bpe import BPEModel
+from hf_bpe import BPEModel, train
 from hf_bpe.conversion import Definition, Hints
 from hf_bpe.conversion._gguf import FORMAT, read, write
 from hf_bpe.conversion._gguf_file import read_metadata
-from hf_bpe.conversion._llama_cpp import PATTERNS, SPECIAL_BY_TEXT
+from hf_bpe.conversion._llama_cpp import (
+    PATTERNS,
+    PRE_TOKENIZERS,
+    SPECIAL_BY_TEXT,
+    check_found_alike,
+    pre_tokenizer_name,
+)
 from hf_bpe.encoding import unreachable
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.formats import Template
@@ -82,27 +88,17 @@ def test_any_model_comes_back_equal(folder, model):
     assert read(folder / "x.gguf", Hints()) == definition
 
 
-def test_added_tokens_and_settings_come_back_equal(path):
-    added = {
-        299: AddedToken("<|x|>"),
-        302: AddedToken("  "),
-        303: AddedToken("<mask>", normalized=False, special=True),
-    }
+def test_special_tokens_and_settings_come_back_equal(path):
     settings = {
-        **{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "</s>", "sep_token": "</s>", "pad_token": "<|x|>"},
+        **{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "</s>", "sep_token": "</s>", "pad_token": "<mask>"},
         **{"cls_token": "<s>", "mask_token": "<mask>", "add_bos_token": True, "add_eos_token": True},
         "chat_template": {"default": "{{ a }}", "tool_use": "{{ b }}\n"},
     }
-    write(Definition(LOW, added, settings), path)
-    got = read(path, Hints())
-    assert {i: token.__getstate__() for i, token in got.added_tokens.items() if i in added} == {
-        i: token.__getstate__() for i, token in added.items()
-    }
-    assert got.settings == Definition(LOW, added, settings).settings
+    definition = Definition(LOW, {303: token("<mask>", special=True)}, settings)
+    write(FORMAT.reduce(definition), path)
     # Who reads the file cannot see which special tokens were added later.
-    assert got.model == replace(
-        LOW, vocab={**LOW.vocab, 303: b"<mask>"}, special_tokens=(*LOW.special_tokens, "<mask>")
-    )
+    model = replace(LOW, vocab={**LOW.vocab, 303: b"<mask>"}, special_tokens=(*LOW.special_tokens, "<mask>"))
+    assert read(path, Hints()) == FORMAT.reduce(definition) == Definition(model, {}, settings)
 
 
 def test_unset_settings_stay_unset_when_read(path):
@@ -121,7 +117,7 @@ def test_what_llama_cpp_would_assume_otherwise_is_always_written(path):
     assert "add_bos_token" not in read(path, Hints()).settings
 
 
-def test_a_file_without_that_begins_sequences_as_the_name_of_its_pattern_implies(path):
+def test_sequences_begin_as_the_name_of_a_pattern_implies(path):
     write_file(path, pre="llama-bpe", bos_token_id=3)
     assert read(path, Hints()).settings == {"bos_token": "<s>", "template": Template.of_bos_eos("<s>", None)}
     write_file(path, pre="gpt-2", bos_token_id=3)
@@ -137,14 +133,14 @@ NAMED += [(name, replace(ALONE, ignore_merges=True), as_file) for name, as_file 
 
 @pytest.mark.filterwarnings("ignore:llama.cpp's '(gpt-4o|tekken)' differs")
 @pytest.mark.parametrize(("pattern", "model", "name"), NAMED)
-def test_a_pattern_is_written_as_a_name_that_treats_whole_words_alike(path, pattern, model, name):
+def test_a_pattern_gets_the_name_that_treats_whole_words_alike(path, pattern, model, name):
     model = replace(model, pattern=pattern)
     write(Definition(model), path)
     assert read_metadata(path, "tokenizer.ggml.pre") == {"tokenizer.ggml.pre": name}
     assert read(path, Hints()).model == model
 
 
-def test_whole_words_before_merges_is_not_read_where_it_makes_no_difference(path):
+def test_ignore_merges_is_not_read_where_it_changes_nothing(path):
     for model in (replace(LOW, ignore_merges=True), LOW):
         write(Definition(replace(model, pattern="llama3")), path)
         assert read(path, Hints()).model == replace(LOW, pattern="llama3")
@@ -158,7 +154,7 @@ def test_gaps_are_written_as_unused_and_read_as_gaps(path):
     assert [*read(path, Hints()).model.vocab] == [*range(258), 300, 301]
 
 
-def test_unused_tokens_that_are_no_placeholders_are_ordinary_ones(path):
+def test_unused_tokens_without_placeholders_are_ordinary_ones(path):
     write_file(path, tokens=["a", "b", "ab", "[PAD9]", "[PAD4]"], token_type=[NORMAL, NORMAL, UNUSED, UNUSED, UNUSED])
     assert read(path, Hints()).model.vocab == {0: b"a", 1: b"b", 2: b"ab", 3: b"[PAD9]"}
 
@@ -181,12 +177,10 @@ def test_special_token_with_the_bytes_of_an_ordinary_one_is_kept(path):
     assert {i: token.content for i, token in got.added_tokens.items()} == {3: "a "}
 
 
-def test_an_added_token_that_the_model_has_comes_back(path):
-    definition = Definition(LOW, {257: AddedToken("low", normalized=False)})
-    write(definition, path)
-    got = read(path, Hints())
-    assert got == definition
-    assert got.added_tokens[257].special is False
+def test_a_special_token_that_merges_make_comes_back(path):
+    definition = Definition(LOW, {257: token("low", special=True)})
+    write(FORMAT.reduce(definition), path)
+    assert read(path, Hints()) == definition
 
 
 def test_a_name_for_an_ordinary_token_is_left_out_with_a_warning(path):
@@ -231,7 +225,7 @@ def test_a_pattern_that_llama_cpp_has_but_nearly_is_warned_of(path):
         write(Definition(replace(LOW, pattern="o200k")), path)
 
 
-def test_tokens_that_begin_within_others_are_read_so_that_they_are_found_as_llama_cpp_does(path):
+def test_tokens_that_begin_within_others_are_found_or_refused(path):
     values = {"tokens": ["a", "b", "ab", "<s>", "<s>x"], "token_type": [NORMAL] * 3 + [CONTROL, USER_DEFINED]}
     got = read(write_file(path, **values), Hints())
     assert AddedTokenSplitter(got.added_tokens).split("a<s>x<s>") == ["a", 4, 3]
@@ -240,6 +234,57 @@ def test_tokens_that_begin_within_others_are_read_so_that_they_are_found_as_llam
         ValueError, match=f"{path}: added tokens '<s>' and 's>x': in '<s>x' llama.cpp finds the longest"
     ):
         read(write_file(path, **values), Hints())
+
+
+def test_white_space_of_any_length_may_be_added(path):
+    runs = [" " * length for length in range(2, 32)]
+    got = read(write_file(path, tokens=["a", "b", "ab", *runs], token_type=[NORMAL] * 3 + [USER_DEFINED] * 30), Hints())
+    assert [each.content for each in got.added_tokens.values()] == runs
+    assert AddedTokenSplitter(got.added_tokens).split(" " * 40) == [32, 10]
+
+
+def test_added_tokens_may_be_many_but_not_endless(path):
+    def read_with(contents):
+        types = [NORMAL] * 3 + [USER_DEFINED] * len(contents)
+        return read(write_file(path, tokens=["a", "b", "ab", *contents], token_type=types), Hints())
+
+    assert len(read_with([f"<|reserved_{number}|>" for number in range(5000)]).added_tokens) == 5000
+    with pytest.raises(ValueError, match=r"added token 'xxx.*: expected at most 1024 characters, got 5000"):
+        read_with(["x" * 5000])
+    with pytest.raises(ValueError, match=r"llama\.cpp finds the longest first"):
+        read_with([f"<{number}<" for number in range(5000)])
+
+
+@given(
+    st.lists(st.text("ab ", min_size=1, max_size=4), min_size=1, max_size=4, unique=True), st.text("ab ", max_size=12)
+)
+def test_added_tokens_of_any_file_are_found_as_llama_cpp_does(contents, text):
+    try:
+        check_found_alike(contents)
+    except ValueError:
+        return
+    parts = [text]
+    for content in sorted(contents, key=len, reverse=True):  # as llama.cpp goes through them
+        parts = [found for part in parts for found in (cut(part, content) if isinstance(part, str) else [part])]
+    tokens = {number: token(content) for number, content in enumerate(contents)}
+    found = AddedTokenSplitter(tokens).split(text)
+    assert [[contents[part]] if isinstance(part, int) else part for part in found] == parts
+
+
+def cut(text, content):
+    """Return text with a list of the content in the place of each occurrence."""
+    pieces = text.split(content)
+    return [*filter(lambda part: part != "", [part for piece in pieces for part in (piece, [content])][:-1])]
+
+
+def test_names_of_patterns_map_back_to_their_patterns():
+    for pattern in PATTERNS:
+        assert PRE_TOKENIZERS[pre_tokenizer_name(pattern, None)].pattern == pattern
+        for ignore_merges in (True, False):
+            name = pre_tokenizer_name(pattern, ignore_merges)
+            assert name is None or PRE_TOKENIZERS[name][:2] == (pattern, ignore_merges)
+    assert pre_tokenizer_name(None, None) is None
+    assert pre_tokenizer_name(r"\w+", None) is None
 
 
 # What users say of a file.
@@ -257,7 +302,7 @@ def test_given_pattern_is_used_for_files_with_unknown_patterns(path):
     assert read(path, Hints(pattern=None)).model.pattern is None
 
 
-def test_whole_words_go_first_by_some_names_whose_pattern_is_not_known(path):
+def test_whole_words_go_first_by_names_of_unknown_patterns(path):
     write_file(path, pre="youtu", tokens=["a", "b", "ab", "bb", "<s>"], token_type=[1, 1, 1, 1, 3], add_bos_token=False)
     assert read(path, Hints(pattern="o200k")).model.ignore_merges
 
@@ -282,8 +327,8 @@ def test_special_tokens_are_taken_for_files_without_types(path):
 # What llama.cpp would do otherwise.
 
 
-def with_tokens(*tokens):
-    return Definition(LOW, {400 + number: token for number, token in enumerate(tokens)})
+def with_special(*contents):
+    return Definition(LOW, {400 + number: token(content, special=True) for number, content in enumerate(contents)})
 
 
 def word(*tokens):
@@ -300,36 +345,46 @@ MISSING = replace(LOW, vocab={i: token for i, token in LOW.vocab.items() if i !=
 OTHER_TEXT = replace(LOW, vocab={**LOW.vocab, 256: b" ", 32: b"lo"})
 FAR = replace(LOW, vocab={**LOW.vocab, 10**6: b"x!"})
 WORDS = replace(ALONE, ignore_merges=True)
+CHARACTERS = train(["low lower"] * 4, num_merges=3, byte_fallback=True)
 NAMES = {name: Definition(LOW, settings={"pad_token": name}) for name in ("<pad>", "low")}
 REFUSED = [
     (Definition(MISSING), "no token for the byte 0x41; llama.cpp would leave it out of texts"),
     (Definition(BPEModel(BYTES, [])), "no merges, which llama.cpp requires"),
     (Definition(WORDS), "token 258, b'new', is made by no merges, so it is only met as a whole word"),
-    (with_tokens(AddedToken("<x>", lstrip=True)), "added token 400, '<x>', has lstrip, which the format cannot carry"),
-    (with_tokens(AddedToken("x\0y")), r"added token 400, 'x\\x00y': llama.cpp accepts neither"),
-    (with_tokens(token("low")), "tokens 257 and 400 are both written as 'low'; change one"),
-    (with_tokens(token("[PAD299]")), r"tokens 299 and 400 are both written as '\[PAD299\]'"),
-    (Definition(OTHER_TEXT, {256: token(" ")}), "added token 256, ' ', is the token b' ' of the model, written as 'Ġ'"),
-    (Definition(LOW, {256: token("zzz")}), "added token 256, 'zzz', is the token b'lo' of the model"),
-    (with_tokens(token("<a>"), token("a>bc")), "added tokens '<a>' and 'a>bc': in '<a>bc' llama.cpp finds the longest"),
-    (with_tokens(token("<a>"), AddedToken("<a>b")), "added tokens '<a>' and '<a>b': in '<a>b' llama.cpp finds the"),
-    (with_tokens(token("<|tool_response>")), "token '</s>': llama.cpp does not find it in text if there is '<|tool"),
-    (Definition(replace(WORDS, pattern="llama3"), {400: token("Ġlo")}), "'Ġlo', is the printable form of the word"),
+    (Definition(LOW, {400: AddedToken("<x>", special=True, lstrip=True)}), "gguf cannot carry flags of special tokens"),
+    (Definition(LOW, {400: AddedToken("<x>")}), "gguf cannot carry tokens that were added to the model"),
+    (Definition(LOW, {257: token("low")}), "gguf cannot carry tokens that were added to the model"),
+    (with_special("low"), "gguf cannot carry tokens that were added to the model"),
+    (with_special("x\0y"), r"added token 400, 'x\\x00y': llama.cpp accepts neither"),
+    (with_special("[PAD299]"), r"tokens 299 and 400 are both written as '\[PAD299\]'"),
+    (
+        Definition(OTHER_TEXT, {256: token(" ", special=True)}),
+        "added token 256, ' ', is the token b' ' of the model, written as 'Ġ'",
+    ),
+    (Definition(LOW, {256: token("zzz", special=True)}), "added token 256, 'zzz', is the token b'lo' of the model"),
+    (with_special("<a>", "a>bc"), "added tokens '<a>' and 'a>bc': in '<a>bc' llama.cpp finds the longest"),
+    (with_special("<|tool_response>"), "token '</s>': llama.cpp does not find it in text if '<|tool_response>' exists"),
+    (
+        Definition(replace(WORDS, pattern="llama3"), {400: token("Ġlo", special=True)}),
+        "'Ġlo', is the printable form of the word",
+    ),
+    (Definition(CHARACTERS), "gguf is written for byte-level models only, .*; save it with save_pretrained, and give"),
+    (Definition(replace(LOW, pattern="none")), "gguf cannot carry the split pattern, None"),
     (Definition(FAR), "the highest id is 1000000 but there are only 261 tokens; renumber the ids first"),
-    (NAMES["<pad>"], "pad_token is '<pad>', which is not a special"),
-    (NAMES["low"], "pad_token is 'low', which is no"),
+    (NAMES["<pad>"], "pad_token is '<pad>', which is not a special token"),
+    (NAMES["low"], "pad_token is 'low', which is not a special token"),
     (Definition(LOW, settings={"chat_template": {"tool-use": "x"}}), "the chat template 'tool-use': expected a name"),
 ]
 
 
 @pytest.mark.parametrize(("definition", "message"), REFUSED, ids=[message for _, message in REFUSED])
-def test_definitions_that_llama_cpp_would_run_differently_are_refused(path, definition, message):
+def test_what_llama_cpp_would_run_differently_is_refused(path, definition, message):
     with pytest.raises(ValueError, match=message):
-        write(definition, path)
+        write(FORMAT.reduce(definition), path)
     assert not path.exists()
 
 
-def test_an_ordinary_token_that_llama_cpp_takes_for_special_is_warned_of(path):
+def test_an_ordinary_token_that_looks_special_is_warned_of(path):
     with pytest.warns(UserWarning, match=r"llama\.cpp treats ordinary tokens as special by their text: '</s>'; it"):
         write(Definition(word(b"</s>")), path)
     assert read(path, Hints()).model == word(b"</s>")
@@ -341,21 +396,7 @@ def test_bytes_that_are_not_in_utf_8_may_be_missing(path):
     assert read(path, Hints()).model == model
 
 
-def test_added_tokens_may_be_many_but_neither_endless_nor_all_within_each_other(path):
-    write(with_tokens(*(AddedToken(f"<|reserved_{number}|>") for number in range(5000))), path)
-    with pytest.raises(ValueError, match=r"added token 'xxx.*: expected at most 1024 characters, got 5000"):
-        write(with_tokens(AddedToken("x" * 5000)), path)
-    with pytest.raises(ValueError, match=r"llama\.cpp finds the longest first"):
-        write(with_tokens(*(AddedToken(f"<{number}<") for number in range(5000))), path)
-
-
-def test_white_space_of_any_length_may_be_added(path):
-    definition = with_tokens(*(AddedToken(" " * length) for length in range(2, 25)))
-    write(definition, path)
-    assert read(path, Hints()) == definition
-
-
-def test_ordinary_tokens_may_look_special_where_llama_cpp_does_not_know_them(path):
+def test_ordinary_tokens_may_look_like_unknown_special_tokens(path):
     assert "<b>" not in SPECIAL_BY_TEXT
     write(Definition(word(b"<b>")), path)
     assert read(path, Hints()).model == word(b"<b>")

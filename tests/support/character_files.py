@@ -76,15 +76,14 @@ texts = st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join)
 
 
 @st.composite
-def files(draw, *, normalizers=ALL_NORMALIZERS, falls_back=None):
+def files(draw, *, normalizers=ALL_NORMALIZERS):
     """Draw the content of a `tokenizer.json`.
 
     Args:
         normalizers: the normalizers to choose from.
-        falls_back: whether characters become bytes; None for either.
     """
     characters = draw(st.lists(st.sampled_from(CHARACTERS), unique=True, min_size=3))
-    falls_back = draw(st.booleans()) if falls_back is None else falls_back
+    falls_back = draw(st.booleans())
     unk_token = draw(st.sampled_from(["<unk>", None])) if falls_back else "<unk>"  # or characters are dropped
     # The token of a byte may be missing if its character is a token, as in the files of Gemma 1 and 2.
     missing = draw(st.sets(st.sampled_from([ord(each) for each in characters if each.isascii()] or [-1])))
