@@ -424,20 +424,6 @@ def project_ids(ids: AnyIds, ends: Numbers, *, tokens: bytes, values: bytes, is_
         is_wide: whether the result is uint32 rather than uint16.
     """
 
-def split_tokens(
-    ids: Ids, offsets: Numbers, steps: Numbers, numbers: Numbers, *, begins: bytes, pairs: bytes, seed: int
-) -> tuple[Ids, Numbers]:
-    """Return the ids of texts after StochasTok, and their offsets.
-
-    Args:
-        ids, offsets: the ids of the texts, like the results of `Encoder.encode_to_numpy`.
-        steps: how often a token of each text is chosen.
-        numbers: the numbers of the texts.
-        begins: uint32 by id, and the end: where the pairs of each token are.
-        pairs: uint32, two for each pair.
-        seed: the seed.
-    """
-
 def join_tokens(data: bytes, offsets: bytes, ids: Ids) -> bytes:
     """Return the bytes of ids.
 

@@ -184,7 +184,7 @@ def encode(world: World) -> None:
 
 
 def encode_at_random(world: World) -> None:
-    """Encode texts with BPE-dropout, and split their tokens by arrays that change."""
+    """Encode texts with BPE-dropout."""
     rng = world.rng
     encoder, texts = rng.choice(world.encoders), texts_of(world)
     places = world.keep([PLACE] * len(texts))
@@ -192,14 +192,6 @@ def encode_at_random(world: World) -> None:
     ids, offsets = encoder.encode_to_numpy(texts, Options(dropout=dropout), rng.choice([1, 2, 3]))
     if dropout.places is not None:  # else each text has a number of its own
         check(world.random_rows, [row.tolist() for row in np.split(ids, offsets[1:-1])])
-    steps, numbers = (rng.choice([np.arange(len(offsets) - 1), world.odd()]) for _ in range(2))
-    begins = np.arange(rng.choice([0, 1, 300]), dtype=np.uint32)  # each id is split into the pair that has its number
-    pairs = np.arange(2 * len(begins), dtype=np.uint32) % 200
-    given = [ids, rng.choice([offsets, offsets, offsets[::-1].copy(), world.odd()]), steps, numbers]
-    world.keep(*given)
-    split, ends = native.split_tokens(*given, begins=begins.tobytes(), pairs=pairs.tobytes(), seed=3)
-    assert ends[[0, -1]].tolist() == [0, len(split)]
-    assert np.all(np.diff(ends) >= 0)
 
 
 def look_up_tokens(world: World) -> None:
@@ -317,7 +309,6 @@ def use_oddly(world: World) -> None:
             native.find_last_cut,
             native.pre_tokenize,
             native.training_bytes,
-            native.split_tokens,
             native.join_tokens,
             native.longest_prefixes,
         ),

@@ -14,7 +14,6 @@ from hf_bpe._utils.arguments import check_flag, check_ids
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import counted
 from hf_bpe.canonical._allowed import AllowedTokens
-from hf_bpe.core._characters import require_bytes
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._settled_cuts import SettledCuts
@@ -61,7 +60,8 @@ class CanonicalIds:
 
     def __init__(self, encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options) -> None:
         require_core("canonical ids")
-        require_bytes(encoder.model, "canonical ids")
+        if encoder.model.characters is not None:
+            raise ValueError("canonical ids: only for models of bytes, not for an alphabet of characters")
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
 
     def __reduce__(self) -> tuple[object, ...]:

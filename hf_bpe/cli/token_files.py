@@ -36,7 +36,6 @@ ONLY_FOR_FILES = (
     "loss_mask",
     "work_dir",
     "dropout",
-    "stochastok",
     "seed",
 )
 """The parameters of the command, and arguments of `encode_files`, that are not for printed ids."""

@@ -90,11 +90,7 @@ _MASK_HELP = (
 _DROPOUT_HELP = (
     "With --output, encode at random by BPE-dropout: skip a merge with this probability each time it could be applied."
 )
-_STOCHASTOK_HELP = (
-    "With --output, split random tokens by StochasTok, as often as this proportion of the tokens of a record; not for "
-    "files of text."
-)
-_SEED_HELP = "The seed for these. The ids do not depend on the number of workers."
+_SEED_HELP = "The seed for --dropout. The ids do not depend on the number of workers."
 _ENCODE_EXAMPLE = (
     "hf-bpe encode my-tokenizer --text 'Hello, world'\n"
     "  cat book.txt | hf-bpe encode my-tokenizer --lines\n"
@@ -142,9 +138,6 @@ def encode(
     loss_mask: Annotated[str | None, option(_MASK_HELP, metavar="COLUMN", panel="Token files")] = None,
     work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")] = None,
     dropout: Annotated[float | None, option(_DROPOUT_HELP, metavar="P", min=0, max=1, panel="Token files")] = None,
-    stochastok: Annotated[
-        float | None, option(_STOCHASTOK_HELP, metavar="P", min=0, max=1, panel="Token files")
-    ] = None,
     seed: Annotated[int | None, seed_option(_SEED_HELP, panel="Token files")] = None,
     lines: Annotated[bool, option(_LINES_HELP, "--lines")] = False,
     split_special_tokens: Annotated[bool, option(_AS_TEXT_HELP, "--split-special-tokens", panel="Text")] = False,

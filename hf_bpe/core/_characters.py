@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from hf_bpe._utils.arguments import wrong_type
 from hf_bpe.pretokenizers._byte_level import is_utf8
@@ -90,12 +89,6 @@ class Characters:
                             f"merge {rank}, {(first.decode(), second.decode())!r}: {token.decode()!r} stands for "
                             "characters without a token, which are merged with nothing"
                         )
-
-
-def require_bytes(model: Any, what: str) -> None:
-    """Raise a ValueError if a model has characters, for what is there for tokens of bytes only."""
-    if model.characters is not None:
-        raise ValueError(f"{what}: only for models of bytes, not for an alphabet of characters")
 
 
 def check_characters(characters: object) -> None:

@@ -47,8 +47,8 @@ class ArrowEncoder:
         begin_token: a token to put before each text that has ids.
         max_length: the most ids of a row, with these two tokens; ids of text are cut off at the end.
         split_special_tokens: as in `BPETokenizer.encode_to_numpy`.
-        dropout, stochastok, seed: as in `BPETokenizer.encode_to_lists`, for `first_text`.
-        first_text: with these, the column of integers that hold the number of each text; the ids depend on it.
+        dropout, seed: as in `BPETokenizer.encode_to_lists`, for `first_text`.
+        first_text: with dropout, the column of integers that hold the number of each text; the ids depend on it.
         dtype: the type of ids: "uint32"; "int32" or "int64" for engines without unsigned numbers, such as Spark.
         large: make lists with offsets of 64 bits, for more than 2³¹ ids a batch.
         num_workers: number of threads; None for one per core. Engines run a process for each core, so the default is 1.
@@ -92,7 +92,6 @@ class ArrowEncoder:
         max_length: int | None = None,
         split_special_tokens: bool | None = None,
         dropout: float | None = None,
-        stochastok: float | None = None,
         seed: int | None = None,
         first_text: str | None = None,
         dtype: str = "uint32",
@@ -104,12 +103,11 @@ class ArrowEncoder:
         self._separator, self._begin_token, self._max_length = separator, begin_token, max_length
         self._split_special_tokens, self._first_text = split_special_tokens, first_text
         self._dtype, self._is_large, self._num_workers = dtype, large, num_workers
-        self._random = Randomness.of(dropout, stochastok, seed)
-        is_random = dropout is not None or stochastok is not None
-        if is_random != (first_text is not None):
+        self._random = Randomness.of(dropout, seed)
+        if (dropout is not None) != (first_text is not None):
             raise ValueError(
-                "first_text: expected a column with the number of each text for dropout and stochastok, and only for "
-                f"these, got {first_text!r}; batches come in any order, so the place of a row is not its number"
+                "first_text: expected a column with the number of each text for dropout, and only for that, got "
+                f"{first_text!r}; batches come in any order, so the place of a row is not its number"
             )
         extra = [each for each in (separator, begin_token) if each is not None]
         if max_length is not None and max_length < len(extra):
@@ -197,9 +195,7 @@ class ArrowEncoder:
         random = self._random if numbers is None else self._random._replace(first_text=numbers)
         threads = threads_of(self._num_workers)
         lists = []
-        for ids, offsets, nulls in encode_arrow(
-            encoder, self._column, texts, options, threads, random, lambda: pipeline.splits
-        ):
+        for ids, offsets, nulls in encode_arrow(encoder, self._column, texts, options, threads, random):
             framed = framed_rows(ids, offsets, begin, end, self._max_length)
             lists.append(as_lists(*framed, nulls, self._type(arrow)))
         return lists

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from hf_bpe._utils.tables import check_arrow
 from hf_bpe.encoding._encoder import Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._randomness import Randomness
-from hf_bpe.encoding._stochastok import TokenSplits
 
 _TOGETHER = 1 << 26  # bytes of small chunks that are encoded together
 _MAX_OFFSET = (1 << 31) - 1  # of a list with offsets of 32 bits
@@ -41,9 +40,6 @@ class ArrowIds(NamedTuple):
     ids: Ids
     offsets: Numbers
     nulls: npt.NDArray[np.bool_] | None
-
-
-SplitsOf = Callable[[], TokenSplits]
 
 
 def import_arrow() -> Any:
@@ -110,14 +106,14 @@ def _as_large_binary(arrow: Any, array: Any) -> Any:
 
 
 def encode_arrow(
-    encoder: Encoder, name: str, values: Any, options: Options, threads: int, random: Randomness, splits: SplitsOf
+    encoder: Encoder, name: str, values: Any, options: Options, threads: int, random: Randomness
 ) -> Iterator[ArrowIds]:
     """Yield the ids of the texts of an array of Arrow, of one or several of its chunks at a time.
 
     Args:
         encoder, options, threads: see `Encoder.encode_to_numpy`.
         name, values: see `arrow_texts`.
-        random, splits: how texts are encoded at random, see `Randomness.split`.
+        random: how texts are encoded at random.
     """
     numbers, done = random.numbers(len(values)), 0
     for data, begins, ends, nulls in arrow_texts(name, values):
@@ -127,7 +123,7 @@ def encode_arrow(
             else numbers[done : done + len(begins)]
         )
         encoded = encoder.encode_utf8(data, begins, ends, part.options(options, len(begins)), threads)
-        yield ArrowIds(*part.split(*encoded, splits), nulls)
+        yield ArrowIds(*encoded, nulls)
         done += len(begins)
 
 

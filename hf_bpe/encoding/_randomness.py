@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from hf_bpe._native_core import require_core
@@ -16,11 +16,10 @@ from hf_bpe._utils.arguments import (
     optional,
     short_repr,
 )
-from hf_bpe.encoding._encoder import Ids, Numbers, Options
-from hf_bpe.encoding._stochastok import TokenSplits
+from hf_bpe.encoding._encoder import Options
 from hf_bpe.reference._dropout import Dropout, dropout_limits
 
-NAMES = ("dropout", "stochastok", "seed", "first_text")
+NAMES = ("dropout", "seed", "first_text")
 
 
 def check_seed(name: str, value: Any) -> int:
@@ -49,7 +48,6 @@ def _check_first_text(name: str, value: Any) -> int | list[int]:
 
 ARGUMENTS: dict[str, Check] = {
     "dropout": optional(_check_probability),
-    "stochastok": optional(_check_probability),
     "seed": optional(check_seed),
     "first_text": optional(_check_first_text),
 }
@@ -61,13 +59,11 @@ class Randomness(NamedTuple):
 
     Attributes:
         dropout: the probability with which BPE-dropout skips a candidate; 0 for none.
-        stochastok: the proportion of StochasTok; 0 for none.
         seed: the seed.
         first_text: the number of the first text, or a list with that of each.
     """
 
     dropout: float = 0.0
-    stochastok: float = 0.0
     seed: int = 0
     first_text: int | Sequence[int] = 0
 
@@ -75,26 +71,23 @@ class Randomness(NamedTuple):
     def of(
         cls,
         dropout: float | None,
-        stochastok: float | None,
         seed: int | None,
         first_text: int | Sequence[int] | None = None,
     ) -> Randomness:
         """Return the value of arguments that are checked one by one.
 
         Raises:
-            ValueError: there is a seed without what needs one, or the reverse.
+            ValueError: there is a seed without dropout, or the reverse.
         """
-        if dropout is None and stochastok is None:
+        if dropout is None:
             for name, value in (("seed", seed), ("first_text", first_text)):
                 if value is not None:
-                    raise ValueError(f"{name}: expected dropout or stochastok with it, got neither")
+                    raise ValueError(f"{name}: expected dropout with it, got none")
             return cls()
-        require_core("dropout and stochastok")
+        require_core("dropout")
         if seed is None:
-            raise ValueError(
-                "seed: expected an int, got None; dropout and stochastok need one, to give the same ids again"
-            )
-        return cls(dropout or 0.0, stochastok or 0.0, seed, 0 if first_text is None else first_text)
+            raise ValueError("seed: expected an int, got None; dropout needs one, to give the same ids again")
+        return cls(dropout, seed, 0 if first_text is None else first_text)
 
     def numbers(self, texts: int) -> Sequence[int]:
         """Return the numbers of texts, given how many there are.
@@ -120,32 +113,15 @@ class Randomness(NamedTuple):
             return options._replace(dropout=dropout._replace(first_text=numbers.start))
         return options._replace(dropout=dropout.at(*((number, 0) for number in numbers)))
 
-    def split(self, ids: Ids, offsets: Numbers, splits: Callable[[], TokenSplits]) -> tuple[Ids, Numbers]:
-        """Return the ids of texts, with some tokens split if StochasTok is asked for, and their offsets.
-
-        Args:
-            ids, offsets: the result of `Encoder.encode_to_numpy`.
-            splits: returns the pairs that tokens can be split into, which takes time.
-        """
-        if self.stochastok == 0:
-            return ids, offsets
-        return splits().apply(ids, offsets, self.stochastok, self.seed, self.numbers(len(offsets) - 1))
-
 
 NOT_RANDOM = Randomness()
 
 
 def options_of_call(options: Options, given: dict[str, Any], texts: int) -> Options:
-    """Return the options of a call, from whose arguments those of randomness are removed.
-
-    Raises:
-        ValueError: StochasTok is asked for, whose ids have no offsets in the text.
-    """
+    """Return the options of a call, from whose arguments those of randomness are removed."""
     if given.keys().isdisjoint(NAMES):
         return options  # what nearly all calls need, without the checks
     values = {name: ARGUMENTS[name](name, given.pop(name, None)) for name in NAMES}
-    if values["stochastok"] is not None:
-        raise ValueError("stochastok: expected None in a call, whose results have offsets; use encode_to_lists")
     return Randomness.of(**values).options(options, texts)
 
 

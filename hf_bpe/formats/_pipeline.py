@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
@@ -34,7 +33,6 @@ from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source, ToTokens, 
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.encoding._randomness import NOT_RANDOM, Randomness
-from hf_bpe.encoding._stochastok import TokenSplits
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._double_start import warn_of_double_start
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
@@ -103,7 +101,7 @@ class Pipeline:
         """Return a pipeline with other values of some arguments, which shares what does not depend on them."""
         other = replace(self, **changes)
         if other.base is self.base and other.added_tokens is self.added_tokens:
-            shared = ("_plain_encoder", "token_tuples", "splits", "ids", "text_decoder", "shown_contents")
+            shared = ("_plain_encoder", "token_tuples", "ids", "text_decoder", "shown_contents")
             vars(other).update({name: vars(self)[name] for name in shared if name in vars(self)})
         return other
 
@@ -135,11 +133,6 @@ class Pipeline:
         """Return an encoder to which some added tokens are ordinary text."""
         kept = ((token_id, token) for token_id, token in self.added_tokens.items() if not is_left_out(token))
         return self.base.with_added_tokens(as_tuples(kept))
-
-    @cached_property
-    def splits(self) -> TokenSplits:
-        """The pairs that StochasTok splits tokens into."""
-        return TokenSplits(self.model, self.added_tokens)
 
     @cached_property
     def ids(self) -> dict[str, int]:
@@ -219,17 +212,13 @@ class Pipeline:
         self, texts: list[AnyText], options: Options, threads: int, random: Randomness = NOT_RANDOM
     ) -> tuple[Ids, Numbers]:
         """Return the ids of all texts, and the offsets at which each text's ids begin, with the end of the last."""
-        encoded = self.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
-        return random.split(*encoded, lambda: self.splits)
+        return self.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
 
     def encode_to_lists(
         self, texts: list[AnyText], options: Options, threads: int, random: Randomness = NOT_RANDOM
     ) -> list[list[int]]:
         """Return the ids of each text."""
-        if random.stochastok == 0:
-            return self.encoder.encode_batch(texts, random.options(options, len(texts)), threads)
-        ids, offsets = self.encode_to_numpy(texts, options, threads, random)
-        return [row.tolist() for row in np.split(ids, offsets[1:-1])] if texts else []
+        return self.encoder.encode_batch(texts, random.options(options, len(texts)), threads)
 
     def encodings(self, rows: Sequence[Sequence[str]], add_special_tokens: bool = False) -> Encodings:
         """Return ids, offsets and words of single texts, or of pairs.

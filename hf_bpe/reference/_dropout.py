@@ -1,4 +1,4 @@
-"""The definition of seeded stochastic encoding: BPE-dropout and StochasTok with a counter-based generator.
+"""The definition of seeded stochastic encoding: BPE-dropout with a counter-based generator.
 
 A random number depends on the seed, the number of the text, and a place in the text, and on nothing else: neither on
 other texts nor on the order in which texts are encoded.
@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-__all__ = ["Draws", "Dropout", "apply_stochastok", "dropout_limits", "merge_with_dropout", "split_tokens", "text_key"]
+__all__ = ["Draws", "Dropout", "dropout_limits", "merge_with_dropout", "text_key"]
 
 _BITS = (1 << 64) - 1
 _STEP = 0x9E3779B97F4A7C15
 _LIMITS = 64  # candidates that one random number decides on
-_STOCHASTOK = 0x73746F6368617374  # keeps the numbers of StochasTok apart from those of dropout
 
 
 class Dropout(NamedTuple):
@@ -159,59 +158,3 @@ def merge_with_dropout(symbols: list[int], ranks: Mapping[tuple[int, int], tuple
         for each in map(candidate, around[:2]):
             if each is not None:
                 bisect.insort(candidates, each)
-
-
-def split_tokens(vocab: Mapping[int, bytes]) -> dict[int, list[tuple[int, int]]]:
-    """Return the pairs of tokens that each token can be split into, in the order of their lengths.
-
-    >>> split_tokens({1: b"a", 2: b"b", 3: b"ab", 4: b"aba", 5: b"ba"})
-    {3: [(1, 2)], 4: [(1, 5), (3, 1)], 5: [(2, 1)]}
-    """
-    ids = {token: token_id for token_id, token in vocab.items()}
-    found = {
-        token_id: [
-            (ids[token[:cut]], ids[token[cut:]])
-            for cut in range(1, len(token))
-            if token[:cut] in ids and token[cut:] in ids
-        ]
-        for token_id, token in vocab.items()
-    }
-    return {token_id: pairs for token_id, pairs in found.items() if pairs}
-
-
-def apply_stochastok(
-    ids: Sequence[int], pairs: Mapping[int, Sequence[tuple[int, int]]], proportion: float, seed: int, number: int
-) -> list[int]:
-    """Split random tokens of a text: ⌊p · n⌋ times for n ids, choose one, and put a random pair in its place.
-
-    All tokens that are there at the time are equally likely, and so are the pairs. One that has no pairs stays. Tokens
-    are numbered in the order in which they came to be: a first part takes the number of the token that was split, and a
-    second part the next one.
-
-    Source: Sims and others, "StochasTok: Improving Fine-Grained Subword Understanding in LLMs" (arXiv:2506.01687).
-
-    Args:
-        ids: the ids of the text.
-        pairs: see `split_tokens`.
-        proportion: p.
-        seed, number: the seed, and the number of the text.
-
-    >>> [apply_stochastok([4, 4], {4: [(1, 5), (3, 1)], 5: [(2, 1)]}, 1.0, 7, number) for number in range(3)]
-    [[3, 1, 3, 1], [3, 1, 3, 1], [4, 1, 2, 1]]
-    """
-    tokens = [*ids]
-    following = [*range(1, len(ids) + 1)]
-    key = mix(text_key(seed, number) ^ _STOCHASTOK)
-    for step in range(int(Fraction(proportion) * len(ids))):
-        chosen = mix(key + 2 * step * _STEP) % len(tokens)
-        choices = pairs.get(tokens[chosen])
-        if choices:
-            tokens[chosen], second = choices[mix(key + (2 * step + 1) * _STEP) % len(choices)]
-            following.append(following[chosen])
-            following[chosen] = len(tokens)
-            tokens.append(second)
-    in_order, at = [], 0
-    for _ in tokens:
-        in_order.append(tokens[at])
-        at = following[at]
-    return in_order

@@ -11,7 +11,7 @@ from hf_bpe.reference._dropout import mix
 __all__ = ["document_key", "shuffled_order"]
 
 STEP = 0x9E3779B97F4A7C15
-SHUFFLE = 0x73687566666C65  # keeps these keys apart from the numbers of dropout and StochasTok
+SHUFFLE = 0x73687566666C65  # keeps these keys apart from the numbers of dropout
 
 
 def document_key(seed: int, number: int) -> int:

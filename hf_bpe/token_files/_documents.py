@@ -20,7 +20,6 @@ from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._normalizing_encoder import normalized_size
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._safe_cuts import cut_into_blocks
-from hf_bpe.encoding._stochastok import TokenSplits
 from hf_bpe.encoding._streaming import BLOCK_BYTES
 from hf_bpe.token_files._loss_masks import Ranges, mark, with_ranges, without_ends, without_last_ids
 from hf_bpe.token_files._rows import Chunk
@@ -95,7 +94,6 @@ class DocumentEncoder(NamedTuple):
         framing: the tokens that begin and end documents.
         threads: the number of threads.
         random: how texts are encoded at random; `first_text` is not used.
-        splits: the pairs of StochasTok, if there is any.
         copied: the columns of records whose values go with the ids.
         has_index: whether the number of the source, and that of the record in it, go with them, too.
         no_loss: the column of the ranges of characters whose ids are marked as without loss, None for no marks.
@@ -109,7 +107,6 @@ class DocumentEncoder(NamedTuple):
     framing: Framing
     threads: int
     random: Randomness = Randomness()
-    splits: TokenSplits | None = None
     copied: tuple[str, ...] = ()
     has_index: bool = False
     no_loss: str | None = None
@@ -192,9 +189,6 @@ class DocumentEncoder(NamedTuple):
                 if kept is not None and self.drops_ends:
                     is_cut = kept < np.diff(offsets)
                     ids, offsets = without_ends(ids, offsets, kept)
-                if self.splits is not None:
-                    numbers = random.numbers(len(texts))
-                    ids, offsets = self.splits.apply(ids, offsets, random.stochastok, random.seed, numbers)
                 done += len(texts)
                 chunk, _ = frame(ids, offsets[1:], False, self.framing, are_records=True)
                 documents = np.flatnonzero(np.diff(offsets))

@@ -24,7 +24,6 @@ from hf_bpe.token_files._written import TokenFiles
 _REFUSED = {
     "pack": "where a sequence ends depends on the number of tokens",
     "dropout": "they are random",
-    "stochastok": "they are random",
     "loss_mask": "the mask is one of other ids",
 }
 _QUEUED = 2  # chunks

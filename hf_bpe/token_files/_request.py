@@ -109,12 +109,6 @@ def make_job(
         _check_mask(target, sources, random)
     # The texts of an iterable are records, whatever its format says.
     are_texts = all(source.is_file and source.format == "text" for source in sources)
-    if random.stochastok > 0 and any(source.format == "text" for source in sources):
-        name = next(source.name for source in sources if source.format == "text")
-        raise ValueError(
-            f"stochastok: expected sources of records (JSON lines, Parquet), got the text file {name}, which is "
-            "one text of any length; StochasTok needs whole texts"
-        )
     framing = Framing(
         -1 if separator_id is None else separator_id, appends, _token_id(pipeline, "begin_token", begin_token)
     )
@@ -128,8 +122,8 @@ def make_job(
         "pack": pack,
         "pack_across": pack_across if pack is not None else None,
     }
-    if random.dropout or random.stochastok:
-        settings |= {"dropout": random.dropout, "stochastok": random.stochastok, "seed": random.seed}
+    if random.dropout:
+        settings |= {"dropout": random.dropout, "seed": random.seed}
     if copied:
         settings["copy_columns"] = [*copied]
     if shuffle is not None:
@@ -163,7 +157,6 @@ def make_job(
             framing,
             threads,
             random,
-            pipeline.splits if random.stochastok else None,
             copied,
             document_index,
             loss_mask,
@@ -234,8 +227,8 @@ def _check_mask(target: Target, sources: Sequence[Shard], random: Randomness) ->
     if target.format.mask_suffix is None:
         able = ", ".join(repr(name) for name, format in FORMATS.items() if format.mask_suffix is not None)
         raise ValueError(f"loss_mask: expected a format with a place for loss masks: {able}; choose one of them")
-    if random.dropout or random.stochastok:
-        raise ValueError("loss_mask: expected no dropout and no stochastok, whose ids have no places in the text")
+    if random.dropout:
+        raise ValueError("loss_mask: expected no dropout, whose ids have no places in the text")
     _check_records("loss_mask", sources)
 
 

@@ -39,7 +39,6 @@ class RandomOptions(TypedDict, total=False):
     """The options of calls that encode at random; see docs/how-to/randomized-tokens.md."""
 
     dropout: float | None
-    stochastok: float | None
     seed: int | None
     first_text: int | Sequence[int] | None
 

@@ -398,6 +398,5 @@ Returns:
   bind_row_results(module);
   bind_runs(module);
   bind_projection(module);
-  bind_stochastok(module);
   bind_token_bytes(module);
 }

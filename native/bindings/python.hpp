@@ -132,7 +132,6 @@ void bind_nfc(nb::module_& module);
 void bind_projection(nb::module_& module);
 void bind_row_results(nb::module_& module);
 void bind_runs(nb::module_& module);
-void bind_stochastok(nb::module_& module);
 void bind_token_bytes(nb::module_& module);
 
 // A `RunMerger` of the tables.

@@ -191,7 +191,7 @@ def test_wrong_encoders_are_refused(tokenizer, table):
     fails(ValueError, "expected one column 'texts', got none among", column="texts")
     fails(TypeError, "id: expected strings, got Arrow's int64", column="id")
     fails(ValueError, "first_text: expected a column with the number of each text for dropout", dropout=0.5, seed=1)
-    fails(ValueError, "first_text: expected a column .* and only for these, got 'id'", first_text="id")
+    fails(ValueError, "first_text: expected a column .* and only for that, got 'id'", first_text="id")
     fails(ValueError, "first_text: expected an integer in each row of 'url'", dropout=0.5, seed=1, first_text="url")
     fails(ValueError, "max_length: expected at least 1, got 0", max_length=0, separator=END)
     fails(ValueError, "max_length: expected at least 2, the number of", max_length=1, separator=END, begin_token=BEGIN)

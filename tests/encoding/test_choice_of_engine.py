@@ -129,7 +129,7 @@ assert BPETokenizer.convert_from("saved/tokenizer.json").encode(text) == loaded.
 NEEDS_CORE = {
     "sessions": "tokenizer.session()",
     "canonical ids": "tokenizer.canonical_ids()",
-    "dropout and stochastok": "tokenizer('low', dropout=0.1, seed=1)",
+    "dropout": "tokenizer('low', dropout=0.1, seed=1)",
     "several languages": "train({'a': iter(int, None)}, 300, parity=Parity())",  # before any text is read
     "superwords": "train(['low'], 300, superwords=Superwords(after=1))",
     "limits of memory": "train(count(['low lower']), 257, max_memory='4GB')",

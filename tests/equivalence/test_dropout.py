@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import replace
 from itertools import pairwise, product
 
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -12,16 +11,13 @@ from hypothesis import strategies as st
 from hf_bpe import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options, PythonEncoder, WordsMergedInPython
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._stochastok import TokenSplits
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference._dropout import (
     Draws,
     Dropout,
-    apply_stochastok,
     dropout_limits,
     merge_with_dropout,
     mix,
-    split_tokens,
     text_key,
 )
 from support.profiles import by_profile
@@ -249,82 +245,6 @@ def test_places_count_bytes_of_normalized_text(name, texts, probability):
 def test_wrong_dropout_is_refused_by_the_native_core(native, given_dropout, error, message):
     with pytest.raises(error, match=message):
         native_encoder(native, AB).encode("a", Options(dropout=given_dropout))
-
-
-# StochasTok
-
-
-def stochastok_outcomes(tokens, pairs, steps):
-    """Return the results of StochasTok as published, by position, with their exact probabilities."""
-    if steps == 0:
-        return Counter({tokens: 1.0})
-    results = Counter()
-    for at, token in enumerate(tokens):
-        for first, second in pairs.get(token) or [(token, None)]:
-            made = (*tokens[:at], first, *([] if second is None else [second]), *tokens[at + 1 :])
-            chance = 1 / len(tokens) / len(pairs.get(token) or [0])
-            for result, more in stochastok_outcomes(made, pairs, steps - 1).items():
-                results[result] += chance * more
-    return results
-
-
-@pytest.mark.parametrize("proportion", [0.5, 1.0])
-def test_stochastok_has_the_exact_distribution(proportion):
-    pairs = split_tokens(AB.vocab)
-    ids = (6, 4, 0, 6)
-    found = Counter(tuple(apply_stochastok(ids, pairs, proportion, 5, number)) for number in range(6000))
-    assert_distributed(found, stochastok_outcomes(ids, pairs, int(4 * proportion)))
-
-
-@given(
-    models(),
-    st.lists(st.lists(st.integers(0, 30), max_size=20), max_size=4),
-    st.sampled_from([0.0, 0.1, 0.29, 1.0]),
-    st.integers(0, 2**64 - 1),
-)
-def test_native_stochastok_gives_the_ids_of_the_reference(native, model, rows, proportion, seed):
-    known = [*model.vocab]
-    rows = [[known[number % len(known)] for number in row] for row in rows]
-    whole = known[:3]
-    specials = {special.encode() for special in model.special_tokens}
-    free = {i: token for i, token in model.vocab.items() if i not in whole and token not in specials}
-    pairs = split_tokens(free)
-    offsets = np.cumsum([0, *map(len, rows)])
-    flat = np.array([token_id for row in rows for token_id in row], np.uint32)
-    numbers = [7 + 3 * number for number in range(len(rows))]
-    ids, ends = TokenSplits(model, whole).apply(flat, offsets, proportion, seed, numbers)
-    expected = [
-        apply_stochastok(row, pairs, proportion, seed, number) for row, number in zip(rows, numbers, strict=True)
-    ]
-    assert [ids[begin:end].tolist() for begin, end in pairwise(ends)] == expected
-    encoder = make_encoder(model)
-    assert [encoder.decode(row, b"") for row in expected] == [encoder.decode(row, b"") for row in rows]
-
-
-def test_wrong_arrays_are_refused_by_the_native_core(native):
-    ids, none = np.zeros(2, np.uint32), np.zeros(1, np.int64)
-    begins, pairs = np.zeros(2, np.uint32).tobytes(), b""
-
-    def split(ids=ids, offsets=(0, 2), steps=none, numbers=none, begins=begins, pairs=pairs):
-        offsets = np.array(offsets, np.int64) if isinstance(offsets, tuple) else offsets
-        return native.split_tokens(ids, offsets, steps, numbers, begins=begins, pairs=pairs, seed=1)
-
-    assert split()[0].tolist() == [0, 0]
-    for wrong, error in [
-        ({"ids": "abc"}, TypeError),
-        ({"ids": ids[None]}, TypeError),
-        ({"offsets": "abc"}, TypeError),
-        ({"offsets": (0, 3)}, ValueError),
-        ({"offsets": (0,)}, ValueError),
-        ({"offsets": (2, 0)}, ValueError),
-        ({"offsets": (-1, 2)}, ValueError),
-        ({"steps": none - 1}, ValueError),
-        ({"begins": b""}, ValueError),
-        ({"begins": np.array([0, 1], np.uint32).tobytes()}, ValueError),
-        ({"begins": np.array([1, 0], np.uint32).tobytes(), "pairs": bytes(8)}, ValueError),
-    ]:
-        with pytest.raises(error):
-            split(**wrong)
 
 
 def test_hash_is_that_of_splitmix64():

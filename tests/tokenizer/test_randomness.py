@@ -1,4 +1,4 @@
-"""`dropout`, `stochastok`, `seed` and `first_text` of the bulk methods, calls and files."""
+"""`dropout`, `seed` and `first_text` of the bulk methods, calls and files."""
 
 import json
 import pickle
@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hf_bpe
-from hf_bpe import BPETokenizer, Source
+from hf_bpe import BPETokenizer
 from support.commands import error, run
 from support.strategies import any_texts
 
 CORPUS = ["low low low lower lower widest widest newest newest newest 你好 你好<|endoftext|>the lowest of the low"]
 SPECIALS = ["<|endoftext|>", "<pad>"]
 TEXTS = ["lowest of the low<|endoftext|>", "", "newest 你好<pad>", "lower and widest " * 40]
-RANDOM = [{"dropout": 0.3}, {"stochastok": 0.4}, {"dropout": 0.3, "stochastok": 0.4}]
 
 
 @pytest.fixture(scope="module", params=[None, "NFKC"])
@@ -29,10 +28,9 @@ def tokenizer(request):
     return BPETokenizer(model=model, **{name: value for name, value in options.items() if name != "special_tokens"})
 
 
-@pytest.mark.parametrize("how", RANDOM)
 @given(texts=st.lists(any_texts | st.sampled_from(TEXTS), max_size=4), seed=st.integers(0, 2**64 - 1))
-def test_bulk_methods_agree_and_batches_continue(tokenizer, how, texts, seed):
-    how = {**how, "seed": seed}
+def test_bulk_methods_agree_and_batches_continue(tokenizer, texts, seed):
+    how = {"dropout": 0.3, "seed": seed}
     rows = tokenizer.encode_to_lists(texts, **how)
     assert tokenizer.decode_to_texts(rows) == tokenizer.decode_to_texts(tokenizer.encode_to_lists(texts))
     ids, offsets = tokenizer.encode_to_numpy(texts, num_workers=2, **how)
@@ -45,9 +43,9 @@ def test_bulk_methods_agree_and_batches_continue(tokenizer, how, texts, seed):
     assert tokenizer.encode_to_lists(texts[::-1], first_text=backwards, **how) == rows[::-1]
 
 
-@pytest.mark.parametrize("zero", [{"dropout": 0.0}, {"stochastok": 0}, {"dropout": 0, "stochastok": 0.0}])
+@pytest.mark.parametrize("zero", [0, 0.0])
 def test_zero_is_plain_encoding(tokenizer, zero):
-    assert tokenizer.encode_to_lists(TEXTS, seed=1, **zero) == tokenizer.encode_to_lists(TEXTS)
+    assert tokenizer.encode_to_lists(TEXTS, seed=1, dropout=zero) == tokenizer.encode_to_lists(TEXTS)
 
 
 def test_certain_dropout_gives_bytes_and_leaves_special_tokens(tokenizer):
@@ -59,16 +57,9 @@ def test_certain_dropout_gives_bytes_and_leaves_special_tokens(tokenizer):
 
 
 def test_seeds_and_numbers_of_texts_make_a_difference(tokenizer):
-    for how in RANDOM:
-        rows = {str(tokenizer.encode_to_lists(TEXTS[3:], seed=seed, **how)) for seed in range(5)}
-        rows |= {str(tokenizer.encode_to_lists(TEXTS[3:], seed=0, first_text=number, **how)) for number in range(5)}
-        assert len(rows) == 9
-
-
-def test_stochastok_never_splits_or_makes_special_tokens(tokenizer):
-    rows = tokenizer.encode_to_lists(["<pad>" * 50 + "low" * 50], stochastok=1.0, seed=3)
-    assert rows[0].count(tokenizer.pad_token_id) == 50
-    assert tokenizer.eos_token_id not in rows[0]
+    rows = {str(tokenizer.encode_to_lists(TEXTS[3:], seed=seed, dropout=0.3)) for seed in range(5)}
+    rows |= {str(tokenizer.encode_to_lists(TEXTS[3:], seed=0, first_text=number, dropout=0.3)) for number in range(5)}
+    assert len(rows) == 9
 
 
 def test_calls_draw_like_bulk_methods_and_add_the_template(tokenizer):
@@ -92,13 +83,12 @@ def test_calls_draw_like_bulk_methods_and_add_the_template(tokenizer):
     ("given_options", "kind", "message"),
     [
         ({"dropout": 0.1}, ValueError, "seed: expected an int, got None"),
-        ({"stochastok": 0.1}, ValueError, "seed: expected an int, got None"),
-        ({"seed": 1}, ValueError, "seed: expected dropout or stochastok with it"),
-        ({"first_text": 1}, ValueError, "first_text: expected dropout or stochastok with it"),
+        ({"seed": 1}, ValueError, "seed: expected dropout with it"),
+        ({"first_text": 1}, ValueError, "first_text: expected dropout with it"),
         ({"dropout": 1.1, "seed": 1}, ValueError, "dropout: expected at most 1"),
         ({"dropout": -0.1, "seed": 1}, ValueError, "dropout: expected a finite number of at least 0"),
         ({"dropout": float("nan"), "seed": 1}, ValueError, "dropout"),
-        ({"stochastok": "0.1", "seed": 1}, TypeError, "stochastok: expected a number"),
+        ({"dropout": "0.1", "seed": 1}, TypeError, "dropout: expected a number"),
         ({"dropout": 0.1, "seed": -1}, ValueError, "seed: expected at least 0"),
         ({"dropout": 0.1, "seed": 2**64}, ValueError, "seed: expected at most"),
         ({"dropout": 0.1, "seed": 1.5}, TypeError, "seed: expected an int"),
@@ -111,14 +101,11 @@ def test_wrong_arguments_are_refused_by_name(tokenizer, given_options, kind, mes
     for method in (tokenizer.encode_to_lists, tokenizer.encode_to_numpy, tokenizer.encode_to_padded):
         with pytest.raises(kind, match=message):
             method(["low", "lower"], **given_options)
-    if "stochastok" not in given_options:
-        with pytest.raises(kind, match=message):
-            tokenizer(["low", "lower"], **given_options)
+    with pytest.raises(kind, match=message):
+        tokenizer(["low", "lower"], **given_options)
 
 
-def test_calls_refuse_what_they_cannot_do(tokenizer):
-    with pytest.raises(ValueError, match="stochastok: expected None in a call"):
-        tokenizer("low", stochastok=0.1, seed=1)
+def test_fast_tokenizers_refuse_dropout():
     fast = hf_bpe.fast.BPETokenizerFast(tokenizer_object=json_backend())
     with pytest.raises(TypeError, match="dropout: only BPETokenizer encodes at random"):
         fast("low", dropout=0.1, seed=1)
@@ -160,7 +147,7 @@ def test_files_have_the_ids_of_bulk_methods_and_the_manifest_the_options(tokeniz
     assert text == whole
     assert rows[-len([*filter(None, records)]) :] == [*filter(None, records)]
     manifest = json.loads(written.manifest.read_text())
-    assert {name: manifest[name] for name in ("dropout", "stochastok", "seed")} == {**how, "stochastok": 0.0}
+    assert {name: manifest[name] for name in ("dropout", "seed")} == how
     # Neither blocks nor workers nor work folders change an id.
     monkeypatch.setattr("hf_bpe.token_files._documents.BLOCK_BYTES", 64)
     for number, more in enumerate([{"num_workers": 1}, {"num_workers": 2}, {"work_dir": tmp_path / "work"}]):
@@ -172,16 +159,6 @@ def test_files_have_the_ids_of_bulk_methods_and_the_manifest_the_options(tokeniz
         )
     plain = json.loads(tokenizer.encode_files(paths, tmp_path / "z.npy").manifest.read_text())
     assert "seed" not in plain
-
-
-def test_stochastok_of_files_is_for_records_only(tokenizer, sources, tmp_path):
-    paths, texts = sources
-    how = {"stochastok": 0.5, "seed": 11}
-    written = tokenizer.encode_files(Source(str(paths[1])), tmp_path / "x.npy", append_separator=False, **how)
-    assert rows_of(written) == [*filter(None, tokenizer.encode_to_lists(texts, **how))]
-    with pytest.raises(ValueError, match=r"stochastok: expected sources of records .* got the text file .*a\.txt"):
-        tokenizer.encode_files(paths, tmp_path / "y.npy", **how)
-    assert not (tmp_path / "y.npy").exists()
 
 
 def test_command_takes_the_options(tokenizer, sources, tmp_path):

@@ -57,7 +57,6 @@ class BulkMethods(TokenizerState):
         split_special_tokens: bool | None = None,
         num_workers: int | None = None,
         dropout: float | None = None,
-        stochastok: float | None = None,
         seed: int | None = None,
         first_text: int | Sequence[int] | None = None,
     ) -> list[list[int]]:
@@ -69,9 +68,8 @@ class BulkMethods(TokenizerState):
             num_workers: number of threads, None for one per core; no result depends on it. These two arguments are the
                 same in all bulk methods.
             dropout: encode at random for training: the probability with which BPE-dropout skips a merge each time it
-                could be applied. docs/how-to/randomized-tokens.md defines it, and the next three.
-            stochastok: the proportion of tokens that StochasTok tries to split in two.
-            seed: the seed of these; the ids depend on it, the text and the number of the text.
+                could be applied. docs/how-to/randomized-tokens.md defines it, and the next two.
+            seed: the seed of dropout; the ids depend on it, the text and the number of the text.
             first_text: the number of the first text, by default 0; the others follow. Or a list with that of each.
 
         Raises:
@@ -82,7 +80,7 @@ class BulkMethods(TokenizerState):
         >>> BPETokenizer.train(["low"], vocab_size=256).encode_to_lists(["lo", "", b"w"])
         [[108, 111], [], [119]]
         """
-        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         texts, threads = check_texts("texts", texts), threads_of(num_workers)
         return pipeline.encode_to_lists(texts, pipeline.options(split_special_tokens), threads, random)
 
@@ -94,7 +92,6 @@ class BulkMethods(TokenizerState):
         split_special_tokens: bool | None = None,
         num_workers: int | None = None,
         dropout: float | None = None,
-        stochastok: float | None = None,
         seed: int | None = None,
         first_text: int | Sequence[int] | None = None,
     ) -> tuple[Ids, Numbers]:
@@ -111,11 +108,11 @@ class BulkMethods(TokenizerState):
         >>> ids.tolist(), offsets.tolist()
         ([108, 111, 119], [0, 2, 2, 3])
         """
-        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         options, threads = pipeline.options(split_special_tokens), threads_of(num_workers)
         if not is_arrow(texts):
             return pipeline.encode_to_numpy(check_texts("texts", texts), options, threads, random)
-        parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random, lambda: pipeline.splits)
+        parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random)
         ids, offsets, nulls = joined([*parts])
         if nulls is not None:
             raise ValueError(f"texts[{nulls.argmax()}] is null, for which arrays have no place; use encode_to_arrow")
@@ -129,7 +126,6 @@ class BulkMethods(TokenizerState):
         split_special_tokens: bool | None = None,
         num_workers: int | None = None,
         dropout: float | None = None,
-        stochastok: float | None = None,
         seed: int | None = None,
         first_text: int | Sequence[int] | None = None,
         large: bool = False,
@@ -156,14 +152,14 @@ class BulkMethods(TokenizerState):
         >>> tokenizer.encode_to_arrow(pa.array(["lo", None, ""])).to_pylist()
         [[108, 111], None, []]
         """
-        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         options, threads = pipeline.options(split_special_tokens), threads_of(num_workers)
         arrow = import_arrow()
         kind = (arrow.large_list if large else arrow.list_)(arrow.uint32())
         if not is_arrow(texts):
             ids, offsets = pipeline.encode_to_numpy(check_texts("texts", texts), options, threads, random)
             return as_lists(ids, offsets, None, kind)
-        parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random, lambda: pipeline.splits)
+        parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random)
         lists = [as_lists(*part, kind) for part in parts]
         return lists[0] if isinstance(texts, arrow.Array) else arrow.chunked_array(lists, kind)
 
@@ -176,7 +172,6 @@ class BulkMethods(TokenizerState):
         split_special_tokens: bool | None = None,
         num_workers: int | None = None,
         dropout: float | None = None,
-        stochastok: float | None = None,
         seed: int | None = None,
         first_text: int | Sequence[int] | None = None,
     ) -> tuple[Numbers, Numbers]:
@@ -184,7 +179,7 @@ class BulkMethods(TokenizerState):
 
         Args:
             length: the length of each row; longer rows lose their last ids. None for the length of the longest.
-            dropout, stochastok, seed, first_text: see `encode_to_lists`.
+            dropout, seed, first_text: see `encode_to_lists`.
 
         Returns:
             ids and mask, both int64 of shape (number of texts, length); the mask is 1 for ids and 0 for padding.
@@ -202,7 +197,7 @@ class BulkMethods(TokenizerState):
         check_choice("padding_side", self.padding_side, ("left", "right"))
         pad_id = self.pad_token_id
         padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
-        pipeline, random = self.pipeline, Randomness.of(dropout, stochastok, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         texts, threads = check_texts("texts", texts), threads_of(num_workers)
         encoded = pipeline.encode_to_numpy(texts, pipeline.options(split_special_tokens), threads, random)
         ids, mask = bulk.to_padded(pipeline.encoder, *encoded, padding)

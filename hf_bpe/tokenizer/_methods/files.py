@@ -44,7 +44,6 @@ class FileMethods(ConversionMethods):
         loss_mask: str | None = None,
         split_special_tokens: bool | None = None,
         dropout: float | None = None,
-        stochastok: float | None = None,
         seed: int | None = None,
         num_workers: int | None = None,
         work_dir: str | os.PathLike[str] | None = None,
@@ -109,8 +108,8 @@ class FileMethods(ConversionMethods):
                 A character that normalization joins to the one before it, such as an accent, stands for the next one.
                 As datatrove does, the format "datatrove" leaves out a range at the end of a document, with all ids
                 after it. Other formats are refused.
-            dropout, stochastok, seed: see `encode_to_lists`. Record r of source s, both counted from 0, is text
-                2⁴⁰·s + r; a file of text is text 2⁴⁰·s. StochasTok is only for records, because it needs whole texts.
+            dropout, seed: see `encode_to_lists`. Record r of source s, both counted from 0, is text 2⁴⁰·s + r; a file
+                of text is text 2⁴⁰·s.
             num_workers: number of threads, or of processes where each gets its share of files; None for one per core.
             work_dir: a folder for what is encoded, from which the same call resumes after an interruption. It needs as
                 much room as the files of ids if there is a single shard, less otherwise. It may be deleted afterwards.
@@ -159,7 +158,7 @@ class FileMethods(ConversionMethods):
                 document_index=document_index,
                 loss_mask=loss_mask,
                 options=self.pipeline.options(split_special_tokens),
-                random=Randomness.of(dropout, stochastok, seed),
+                random=Randomness.of(dropout, seed),
                 threads=workers,
                 share=None if shard is None else Share(*shard),
                 shuffle=shuffle,
