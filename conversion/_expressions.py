@@ -1,7 +1,6 @@
-r"""Split expressions of other libraries: read as the library reads them, written only if it reads them as we do.
+r"""Split expressions of tiktoken: read as it reads them, written only if it reads them as we do.
 
-minbpe runs an expression with the `regex` package, tiktoken with fancy-regex, and both lose text between matches.
-`hf_bpe.pretokenizers._regex.dialects` has what they read differently.
+tiktoken loses text between matches. `hf_bpe.pretokenizers._regex.dialects` has what it reads differently.
 """
 
 from __future__ import annotations
@@ -10,15 +9,12 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-import regex
-
 from hf_bpe.pretokenizers._matching import check_expression
 from hf_bpe.pretokenizers._named_patterns import PATTERNS, WITH_SCANNER
 from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.pretokenizers._regex.checks import first_uncertain_character, may_be_empty
-from hf_bpe.pretokenizers._regex.dialects import Dialect, differences, translate
+from hf_bpe.pretokenizers._regex.dialects import differences, translate
 from hf_bpe.pretokenizers._regex.parser import parse
-from hf_bpe.pretokenizers._regex.translate import check_expansion
 from hf_bpe.pretokenizers._regex.tree import ANYTHING, OneOf, Repeat
 from hf_bpe.pretokenizers._stages import Split
 
@@ -36,29 +32,27 @@ _AFTER_LINE_END = re.compile(
 )
 
 
-def read_expression(expression: str, dialect: Dialect, tokens: Iterable[bytes]) -> str | None:
-    r"""Return the canonical pattern that cuts text as a library does by its expression.
+def read_expression(expression: str, tokens: Iterable[bytes]) -> str | None:
+    r"""Return the canonical pattern that cuts text as tiktoken does by its expression.
 
     Args:
-        expression: the expression in the library's dialect.
-        dialect: the dialect.
+        expression: the expression.
         tokens: the tokens of the vocabulary, on which it may depend whether a named pattern gives the same ids.
 
     Raises:
         ValueError: the expression cannot be translated exactly.
 
-    >>> from hf_bpe.pretokenizers._regex.dialects import TIKTOKEN
-    >>> read_expression(r"\p{N}{1,3}+|\P{N}+$|\P{N}", TIKTOKEN, [])
+    >>> read_expression(r"\p{N}{1,3}+|\P{N}+$|\P{N}", [])
     '(?>\\p{N}{1,3})|\\P{N}+\\z|\\P{N}'
     """
     if expression == _CL100K and not any(map(_AFTER_LINE_END.search, tokens)):
         return "cl100k"
     try:
-        split = Split(translate(expression, dialect))
+        split = Split(translate(expression))
         check_expression(split.expression)
         tree = parse(split.expression)
         if may_be_empty(tree):
-            raise ValueError(f"it may match no character, where {dialect.library} fails; expected + instead of *")
+            raise ValueError("it may match no character, where tiktoken fails; expected + instead of *")
     except ValueError as error:
         raise ValueError(f"pattern {expression[:80]!r} cannot be used: {error}") from None
     pattern = canonical_pattern([split])
@@ -66,52 +60,34 @@ def read_expression(expression: str, dialect: Dialect, tokens: Iterable[bytes]) 
         return pattern
     if tree == _WHOLE_TEXT:
         return None
-    if first_uncertain_character(tree):  # matches may leave text out, which the library drops
+    if first_uncertain_character(tree):  # matches may leave text out, which tiktoken drops
         return canonical_pattern([Split(split.expression, "Removed", invert=True)])
     return pattern
 
 
 @lru_cache(maxsize=64)
-def check_means_the_same(pattern: str | None, dialect: Dialect) -> None:
-    r"""Raise a ValueError if a library may split text differently by the expression of a pattern, which is no chain.
+def check_means_the_same(pattern: str | None) -> None:
+    r"""Raise a ValueError if tiktoken may split text differently by the expression of a pattern, which is no chain.
 
-    >>> from hf_bpe.pretokenizers._regex.dialects import PYTHON
-    >>> check_means_the_same(r"\p{L}+|\P{L}", PYTHON)
-    >>> check_means_the_same(r"\p{L}+", PYTHON)  # doctest: +NORMALIZE_WHITESPACE
+    >>> check_means_the_same(r"\p{L}+|\P{L}")
+    >>> check_means_the_same(r"\p{L}+")  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    ValueError: the pattern '\\p{L}+' may leave text between its matches, such as ' ', which minbpe loses; add an
+    ValueError: the pattern '\\p{L}+' may leave text between its matches, such as ' ', which tiktoken loses; add an
     alternative
-    >>> check_means_the_same(r"[a-z&&[^x]]|[\s\S]", PYTHON)
+    >>> check_means_the_same(r"\w+|\W")
     Traceback (most recent call last):
-    ValueError: the pattern '[a-z&&[^x]]|[\\s\\S]' has '&& in a class', which minbpe may read differently
+    ValueError: the pattern '\\w+|\\W' has '\\w', which tiktoken may read differently
     """
     if pattern is None or pattern in WITH_SCANNER:
         return
     pattern = PATTERNS.get(pattern, pattern)
-    if found := differences(pattern, dialect):
-        raise ValueError(
-            f"the pattern {pattern!r:.80} has {found[0].source!r}, which {dialect.library} may read differently"
-        )
+    if found := differences(pattern):
+        raise ValueError(f"the pattern {pattern!r:.80} has {found[0].source!r}, which tiktoken may read differently")
     tree = parse(pattern)
     if may_be_empty(tree):
-        raise ValueError(
-            f"the pattern {pattern!r:.80} may match no character, where {dialect.library} cuts differently"
-        )
+        raise ValueError(f"the pattern {pattern!r:.80} may match no character, where tiktoken cuts differently")
     if lost := first_uncertain_character(tree):
         raise ValueError(
-            f"the pattern {pattern!r:.80} may leave text between its matches, such as {lost!r}, which "
-            f"{dialect.library} loses; add an alternative"
+            f"the pattern {pattern!r:.80} may leave text between its matches, such as {lost!r}, which tiktoken loses; "
+            "add an alternative"
         )
-
-
-def compile_in_python(expression: str) -> regex.Pattern[str]:
-    """Return what the package `regex` makes of an expression that is written for another library.
-
-    Raises:
-        ValueError: `regex` cannot compile it, or would take too long.
-    """
-    try:
-        check_expansion(parse(expression))
-        return regex.compile(expression)
-    except (ValueError, regex.error) as error:
-        raise ValueError(f"the pattern {expression!r:.80} cannot be read in Python: {error}") from None

@@ -14,7 +14,6 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import open_regular
 from hf_bpe.conversion import _gguf as gguf
 from hf_bpe.conversion import _hf_folder as hf_folder
-from hf_bpe.conversion import _minbpe as minbpe
 from hf_bpe.conversion import _rank_folder as rank_folder
 from hf_bpe.conversion import _sentencepiece as sentencepiece
 from hf_bpe.conversion import _tekken as tekken
@@ -30,7 +29,7 @@ from hf_bpe.formats._settings import NAMED_TOKENS
 from hf_bpe.formats._verification.mismatch import verify_file
 from hf_bpe.formats._verification.sides import side_of_file
 
-_FORMATS = (hf_folder, text, gpt2, gguf, minbpe, tokenizer_json, tiktoken)
+_FORMATS = (hf_folder, text, gpt2, gguf, tokenizer_json, tiktoken)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _FORMATS}
 """Name → format, in the order of detection: more specific formats first."""
 
@@ -219,7 +218,7 @@ def choose_output(path: Path, format: str | None) -> tuple[Format, Path]:
             f"expected a folder, or a file that ends in {suffixes}, got {str(path)!r}; for a folder of this name give "
             "format='hf'"
         )
-    if by_suffix not in (None, chosen) and path.suffix not in chosen.other_suffixes:
+    if by_suffix not in (None, chosen):
         expected = f"a file that ends in {chosen.suffix}" if chosen.is_file else "a folder"
         raise ValueError(f"expected {expected} for format={chosen.name!r}, got {str(path)!r}")
     return chosen, path

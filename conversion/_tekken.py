@@ -20,7 +20,6 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._template import Template
-from hf_bpe.pretokenizers._regex.dialects import TIKTOKEN
 
 TEKKEN_FILE = "tekken.json"
 _NAMES = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
@@ -64,7 +63,7 @@ def definition_of_tekken(content: Mapping[str, Any]) -> Definition:
             raise ValueError(f"config: expected a vocabulary that is larger than {number!r:.20}, got {size!r:.20}")
         specials = _special_tokens(content.get("special_tokens"), config.get("version"), number)
         ranks = {token: rank + number for token, rank in _ranks(content["vocab"], size - number).items()}
-        model = model_of_ranks(ranks, specials, read_expression(config["pattern"], TIKTOKEN, ranks))
+        model = model_of_ranks(ranks, specials, read_expression(config["pattern"], ranks))
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"not a tekken.json: {error!r:.200}") from None
     names = {name: token for name, token in _NAMES.items() if token in specials}

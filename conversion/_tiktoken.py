@@ -25,7 +25,6 @@ from hf_bpe.formats._features import FEATURES
 from hf_bpe.formats._format import Format, Hints, PatternNeeded, Peer
 from hf_bpe.formats._reading import read_bytes
 from hf_bpe.pretokenizers._patterns import pattern_expression
-from hf_bpe.pretokenizers._regex.dialects import TIKTOKEN
 
 if TYPE_CHECKING:
     import tiktoken
@@ -82,7 +81,7 @@ def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:
     """
     # tiktoken has no public API for these; its own documentation uses them to extend encodings.
     ranks, special_tokens = encoding._mergeable_ranks, encoding._special_tokens
-    pattern = read_expression(encoding._pat_str, TIKTOKEN, ranks)
+    pattern = read_expression(encoding._pat_str, ranks)
     return Definition(model_of_ranks(ranks, special_tokens, pattern))
 
 
@@ -181,7 +180,7 @@ def _write(definition: Definition, path: Path) -> None:
         if byte not in ranks:
             raise ValueError(f"the byte {byte!r} has no token, so tiktoken would fail at it")
     _check_merges(model, ranks)
-    check_means_the_same(model.pattern, TIKTOKEN)
+    check_means_the_same(model.pattern)
     lines = (b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items())
     path.write_bytes(b"".join(lines))
     write_sidecar(definition, path)
@@ -254,5 +253,4 @@ FORMAT = Format(
     sidecar=_IN_SIDECAR | {name for name in SIDECAR_FEATURES if not FEATURES[name].decides_ids},
     peer=_peer,
     suffix=".tiktoken",
-    other_suffixes=frozenset({".model"}),  # Llama 3 calls its rank file tokenizer.model
 )

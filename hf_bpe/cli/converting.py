@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _FORMATS = (
     "hf: a folder for transformers; gpt2: vocab.json and merges.txt; tokenizer.json; tiktoken: a rank file; gguf; "
-    "minbpe: its .model; text: vocab.tsv and merges.tsv."
+    "text: vocab.tsv and merges.tsv."
 )
 _READ_ONLY = " Only read: tekken, Mistral's tekken.json; tiktoken-folder: a rank file with tokenizer_config.json."
 _OUT_HELP = "The file to write, or the folder for formats of several files; created if needed."

@@ -15,7 +15,7 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._features import FEATURES, Feature, missing_features, without_missing_features
 from hf_bpe.pretokenizers._patterns import NAMES, canonical_pattern, is_chain
 
-WrittenFormat = Literal["hf", "text", "gpt2", "gguf", "minbpe", "tokenizer.json", "tiktoken"]
+WrittenFormat = Literal["hf", "text", "gpt2", "gguf", "tokenizer.json", "tiktoken"]
 """The names of `hf_bpe.conversion.FORMATS`."""
 
 ReadFormat = WrittenFormat | Literal["tiktoken-folder", "tekken"]
@@ -92,7 +92,6 @@ class Format:
         peer: (path, definition) → the other library that encodes with the file, or None if it cannot. Raises
             ImportError if that library is not installed.
         suffix: the suffix of file names, by which `write` tells the format; "" for folders.
-        other_suffixes: suffixes of other formats that its files may have, too, if the format is given by name.
         last: for a folder, the files that its readers require, in the order in which `staged_folder` moves them into
             place.
     """
@@ -110,7 +109,6 @@ class Format:
     sidecar: frozenset[str] = frozenset()
     peer: Callable[[Path, Definition], Peer | None] | None = None
     suffix: str = ""
-    other_suffixes: frozenset[str] = frozenset()
     last: tuple[str, ...] = ()
 
     def carries_pattern(self, pattern: str | None) -> bool:

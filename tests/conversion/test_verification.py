@@ -208,7 +208,7 @@ def test_verify_command_prints_the_mismatch_and_exits_with_1(tmp_path, model):
     assert (same.returncode, same.stdout) == (0, b"")
 
 
-@pytest.mark.parametrize("name", ["hf", "gpt2", "gguf", "tiktoken", "tokenizer.json", "minbpe", "text"])
+@pytest.mark.parametrize("name", ["hf", "gpt2", "gguf", "tiktoken", "tokenizer.json", "text"])
 @pytest.mark.parametrize("verify", [True, False])
 def test_written_files_are_verified_once_unless_verify_is_false(tmp_path, monkeypatch, name, verify):
     calls = []

@@ -112,7 +112,7 @@ def test_models_that_differ_in_nothing_else_are_equal():
     assert model.signature != other.signature
 
 
-NAMES = {"tiktoken": "x.tiktoken", "gguf": "x.gguf", "minbpe": "x.model", "tokenizer.json": "tokenizer.json"}
+NAMES = {"tiktoken": "x.tiktoken", "gguf": "x.gguf", "tokenizer.json": "tokenizer.json"}
 
 
 @pytest.mark.parametrize("name", formats.FORMATS)

@@ -10,9 +10,10 @@ from transformers import AutoTokenizer
 
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
 from hf_bpe.pretokenizers import PATTERNS, Split, canonical_pattern, pattern_expression, split
-from hf_bpe.pretokenizers._regex.dialects import TIKTOKEN, translate
+from hf_bpe.pretokenizers._regex.dialects import translate
 from hf_bpe.training import Superwords
 from support.commands import error
+from support.tiktoken_matches import matches_of_tiktoken
 
 # An expression, a text that is cut differently, and what each reader means by it.
 UNCLEAR = [
@@ -47,17 +48,6 @@ def split_by_tokenizers(text, expression):
     return [piece for piece, _ in pre_tokenizers.Split(Regex(expression), "isolated").pre_tokenize_str(text)]
 
 
-def matches_of_tiktoken(text, expression):
-    """Return the matches joined by a mark, as tiktoken's ids show them."""
-    letters = sorted({*text.encode()})
-    ranks = {bytes([byte]): i for i, byte in enumerate(letters)}
-    for size in range(2, len(text.encode()) + 1):  # every part of the text is a token
-        for start in range(len(text.encode()) - size + 1):
-            ranks.setdefault(text.encode()[start : start + size], len(ranks))
-    encoding = tiktoken.Encoding("x", pat_str=expression, mergeable_ranks=ranks, special_tokens={})
-    return [encoding.decode([token]) for token in encoding.encode_ordinary(text)]
-
-
 def matches(text, expression):
     return split(text, canonical_pattern([Split(expression, "Removed", invert=True)]))
 
@@ -73,7 +63,7 @@ def test_unclear_expressions_are_refused_with_both_spellings(expression, text, o
         assert split(text, canonical_pattern(ours)) == split_by_tokenizers(text, expression)
         assert str(refused.value).count("written as") >= 1
     if theirs is not None:
-        assert translate(expression, TIKTOKEN) == theirs
+        assert translate(expression) == theirs
         assert matches(text, theirs) == matches_of_tiktoken(text, expression)
 
 
@@ -93,7 +83,7 @@ def test_clear_expressions_are_accepted(expression):
 def test_what_tiktoken_means_is_clear():
     for _, _, _, theirs in UNCLEAR:
         if theirs is not None:
-            assert translate(theirs, TIKTOKEN) == theirs
+            assert translate(theirs) == theirs
             canonical_pattern(theirs)
 
 

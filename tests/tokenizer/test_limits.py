@@ -88,14 +88,6 @@ def test_nested_possessive_pattern_is_refused_without_the_native_core(tmp_path):
     assert "nested repetitions that the package regex expands to over 262144 nodes" in written
 
 
-def test_nested_possessive_pattern_is_refused_for_minbpe(tmp_path):
-    pattern = "(?:" * 30 + "a" + ")+" * 30 + r"|[\s\S]"  # of notation that all libraries read alike
-    code = f"BPETokenizer.train(['aab'], 257, pattern={pattern!r}).convert_to('x.model')"
-    written = run_code(tmp_path, code, setup=IMPORTS)
-    assert written.startswith("ValueError: ")
-    assert "nested repetitions" in written
-
-
 def test_nested_alternatives_in_a_look_behind_split_as_in_tokenizers(tmp_path):
     pattern = "(?<=z" + "(?:" * 30 + "aa|bb" + "|cc)" * 30 + r")x|[\s\S]"
     written = run_code(tmp_path, f"print(sorted(count(['zaaxzccxzddx'], pattern={pattern!r}).items()))", setup=COUNT)

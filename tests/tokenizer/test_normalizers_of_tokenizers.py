@@ -63,7 +63,7 @@ def test_formats_that_carry_a_normalizer_give_it_back(tokenizer, tmp_path, forma
     assert BPETokenizer.convert_from(path).model == tokenizer.model
 
 
-@pytest.mark.parametrize("name", ["x.gguf", "x.tiktoken", "x.model"])
+@pytest.mark.parametrize("name", ["x.gguf", "x.tiktoken"])
 def test_formats_that_cannot_carry_a_normalizer_refuse_it_or_write_a_sidecar(tokenizer, tmp_path, name):
     try:
         tokenizer.convert_to(tmp_path / name)

@@ -1,9 +1,9 @@
-r"""Split expressions of other libraries: what they mean, written for `tokenizer.json`.
+r"""Split expressions of tiktoken: what they mean, written for `tokenizer.json`.
 
-An expression in a `tokenizer.json` is read by Oniguruma, one of tiktoken by fancy-regex, one of minbpe by the `regex`
-package. They read most notation alike. The rest is listed here, once: `translate` writes an expression of another
-library so that it means the same in a `tokenizer.json`, and `check_is_clear` refuses an expression of a user that
-tiktoken would read differently without an error.
+An expression in a `tokenizer.json` is read by Oniguruma, one of tiktoken by fancy-regex. They read most notation alike.
+The rest is listed here, once: `translate` writes an expression of tiktoken so that it means the same in a
+`tokenizer.json`, and `check_is_clear` refuses an expression of a user that tiktoken would read differently without an
+error.
 
 Not refused, because only a few characters are concerned: for `\w` and `\b`, tiktoken takes U+200C and U+200D for word
 characters, and Oniguruma ² ³ ¹ ¼ ½ ¾ outside of classes.
@@ -14,21 +14,10 @@ Sources: `parse.rs` of fancy-regex, the documentation of Rust's `regex`, and com
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = [
-    "PYTHON",
-    "TIKTOKEN",
-    "Dialect",
-    "Difference",
-    "FileExpression",
-    "check_is_clear",
-    "differences",
-    "is_clear",
-    "translate",
-]
+__all__ = ["Difference", "FileExpression", "check_is_clear", "differences", "is_clear", "translate"]
 
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d"
 _BEFORE, _NOT_BEFORE, _AFTER, _NOT_AFTER = f"(?=[{_WORD}])", f"(?![{_WORD}])", f"(?<=[{_WORD}])", f"(?<![{_WORD}])"
@@ -38,42 +27,14 @@ _WORD_ESCAPES = {
     "b": f"(?:{_AFTER}{_NOT_BEFORE}|{_NOT_AFTER}{_BEFORE})",
     "B": f"(?:{_AFTER}{_BEFORE}|{_NOT_AFTER}{_NOT_BEFORE})",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Dialect:
-    """How a library reads expressions.
-
-    Attributes:
-        library: its name, for messages.
-        anchors: its anchors, as `tokenizer.json` writes them.
-        escapes: letters of escapes that mean the same in Oniguruma, besides those of all libraries.
-        has_nested_classes: whether classes nest, and have intersections.
-        has_literal_intervals: whether an interval directly after a quantifier, as in `a+{2}`, stands for itself.
-    """
-
-    library: str
-    anchors: dict[str, str]
-    escapes: str
-    has_nested_classes: bool
-    has_literal_intervals: bool
-
-
-TIKTOKEN = Dialect(
-    "tiktoken",
-    {"^": r"\A", "$": r"\z", r"\Z": r"(?=\n*\z)", r"\<": _NOT_AFTER + _BEFORE, r"\>": _AFTER + _NOT_BEFORE},
-    escapes="hHRz",
-    has_nested_classes=True,
-    has_literal_intervals=True,
-)
-PYTHON = Dialect(
-    "minbpe",
-    {"^": r"\A", "$": r"\Z", r"\Z": r"\z"},
-    escapes="",
-    has_nested_classes=False,
-    has_literal_intervals=False,
-)
-
+# The anchors of tiktoken, as `tokenizer.json` writes them.
+_ANCHORS = {
+    "^": r"\A",
+    "$": r"\z",
+    r"\Z": r"(?=\n*\z)",
+    r"\<": _NOT_AFTER + _BEFORE,
+    r"\>": _AFTER + _NOT_BEFORE,
+}
 _IN_TOKENIZER_JSON = {
     "^": r"(?:\A|(?<=\n)(?!\z))",
     "$": r"(?=\n|\z)",
@@ -81,7 +42,7 @@ _IN_TOKENIZER_JSON = {
     r"\<": "<",
     r"\>": ">",
 }
-_SHARED_ESCAPES = "sSdDnrtfvaeA"
+_SHARED_ESCAPES = "sSdDnrtfvaeAhHRz"
 # Closed under upper and lower case, so that (?i) changes nothing.
 _CASELESS = frozenset(
     (
@@ -138,8 +99,8 @@ class Difference(NamedTuple):
         at: its place in the expression.
         source: the construct.
         ours: another way to write what `tokenizer.json` means by it, None if there is no short one.
-        theirs: how `tokenizer.json` writes what the library means by it, None if that is not known.
-        is_silent: whether `tokenizer.json` and the library both accept it, and cut differently.
+        theirs: how `tokenizer.json` writes what tiktoken means by it, None if that is not known.
+        is_silent: whether `tokenizer.json` and tiktoken both accept it, and cut differently.
     """
 
     at: int
@@ -149,31 +110,31 @@ class Difference(NamedTuple):
     is_silent: bool
 
 
-def translate(expression: str, dialect: Dialect) -> str:
-    r"""Return the expression that means in `tokenizer.json` what another library means by `expression`.
+def translate(expression: str) -> str:
+    r"""Return the expression that means in `tokenizer.json` what tiktoken means by `expression`.
 
     Raises:
         ValueError: it has a construct whose translation is not known; the message names it and its column.
 
-    >>> translate(r"(?s:.)\p{N}{1,3}+$", TIKTOKEN)
+    >>> translate(r"(?s:.)\p{N}{1,3}+$")
     '(?:[\\s\\S])(?>\\p{N}{1,3})\\z'
-    >>> translate(r"a(?i)b", TIKTOKEN)
+    >>> translate(r"a(?i)b")
     Traceback (most recent call last):
     ValueError: column 2: (?i), as tiktoken reads it, is not supported; expected an expression without it
     """
-    written, found = _read(expression, dialect)
+    written, found = _read(expression)
     for each in found:
         if each.theirs is None:
             raise ValueError(
-                f"column {each.at + 1}: {each.source}, as {dialect.library} reads it, is not supported; expected an "
-                "expression without it"
+                f"column {each.at + 1}: {each.source}, as tiktoken reads it, is not supported; expected an expression "
+                "without it"
             )
     return written
 
 
-def differences(expression: str, dialect: Dialect) -> tuple[Difference, ...]:
-    """Return what a library does not read as `tokenizer.json` does, or may not."""
-    return _read(expression, dialect)[1]
+def differences(expression: str) -> tuple[Difference, ...]:
+    """Return what tiktoken does not read as `tokenizer.json` does, or may not."""
+    return _read(expression)[1]
 
 
 class FileExpression(str):
@@ -184,7 +145,7 @@ class FileExpression(str):
 
 def is_clear(expression: str) -> bool:
     """Return whether `tokenizer.json` and tiktoken read an expression alike, or one of them does not read it."""
-    return not any(each.is_silent for each in differences(expression, TIKTOKEN))
+    return not any(each.is_silent for each in differences(expression))
 
 
 def check_is_clear(expression: str) -> None:
@@ -198,7 +159,7 @@ def check_is_clear(expression: str) -> None:
     ValueError: column 8: \p{N}{1,3}+ has two meanings: that of tokenizer.json, clearly written as (?:\p{N}{1,3})+, and
     that of tiktoken, written as (?>\p{N}{1,3}); write the one you mean
     """
-    for each in differences(expression, TIKTOKEN):
+    for each in differences(expression):
         if each.is_silent:
             ours = "" if each.ours is None else f", clearly written as {each.ours}"
             theirs = ", which is not supported here" if each.theirs is None else f", written as {each.theirs}"
@@ -209,8 +170,8 @@ def check_is_clear(expression: str) -> None:
 
 
 @lru_cache(maxsize=256)
-def _read(expression: str, dialect: Dialect) -> tuple[str, tuple[Difference, ...]]:
-    reader = _Reader(expression, dialect)
+def _read(expression: str) -> tuple[str, tuple[Difference, ...]]:
+    reader = _Reader(expression)
     reader.read()
     return "".join(reader.out), tuple(reader.found)
 
@@ -225,10 +186,10 @@ class _Options(NamedTuple):
 
 
 class _Reader:
-    """A reader of an expression of another library, which writes it for `tokenizer.json`."""
+    """A reader of an expression of tiktoken, which writes it for `tokenizer.json`."""
 
-    def __init__(self, text: str, dialect: Dialect) -> None:
-        self.text, self.dialect = text, dialect
+    def __init__(self, text: str) -> None:
+        self.text = text
         self.out: list[str] = []  # one entry or more a token
         self.found: list[Difference] = []
         self._at = 0
@@ -287,13 +248,13 @@ class _Reader:
         start, source, times = self._at, match[0], match["times"]
         is_repeated, self._ends_with_quantifier = self._ends_with_quantifier == start, match.end()
         self._at = match.end()
-        if is_repeated and times[0] == "{" and self.dialect.has_literal_intervals:
+        if is_repeated and times[0] == "{":  # which stands for itself
             literal = rf"\{times[:-1]}\}}"
             self._differs(f"{times} after a quantifier", f"(?:…){times}", literal, at=start, is_silent=True)
             self.out += [literal[:-2], literal[-2:] + source[len(times) :]]
             self._last = (len(self.out) - 1, start + len(times) - 1) if source == times else None
             return
-        if self._last is None:  # Oniguruma repeats a repetition, other libraries do not
+        if self._last is None:  # Oniguruma repeats a repetition, tiktoken does not
             self._differs(source, None, None, at=start)
             self.out.append(source)
             return
@@ -353,7 +314,7 @@ class _Reader:
             theirs = r"(?:\A|(?<=\n))" if source == "^" else r"(?=\n|\z)"
             self.out.append(self._differs(source, None, theirs, at=start))
             return
-        theirs = self.dialect.anchors[source]
+        theirs = _ANCHORS[source]
         self.out.append(self._differs(source, _IN_TOKENIZER_JSON[source], theirs, at=start, is_silent=True))
 
     def _escape(self, start: int, source: str, *, in_class: bool = False) -> str:
@@ -365,13 +326,13 @@ class _Reader:
             if kind == "u" and len(source) == 6:
                 return source
             return source if (kind == "x" and (code < 0x80 or "{" in source)) else rf"\x{{{code:x}}}"
-        if source in self.dialect.anchors and not in_class:
-            theirs = self.dialect.anchors[source]
+        if source in _ANCHORS and not in_class:
+            theirs = _ANCHORS[source]
             return self._differs(source, _IN_TOKENIZER_JSON[source], theirs, at=start, is_silent=True)
         if kind in "wWbB" and not (in_class and kind in "bB"):
             written = _WORD_ESCAPES[kind]
             return self._differs(source, None, _WORD if in_class and kind == "w" else written, at=start)
-        is_known = kind in _SHARED_ESCAPES + self.dialect.escapes and not (in_class and kind in "ARz")
+        is_known = kind in _SHARED_ESCAPES and not (in_class and kind in "ARz")
         if is_known or not (kind.isascii() and kind.isalnum()) or (in_class and kind == "b"):
             return source
         return self._differs(source, None, None, at=start)
@@ -390,7 +351,7 @@ class _Reader:
 
     def _class(self) -> None:
         begin, depth = self._at, 1
-        nests, ignores_case = self.dialect.has_nested_classes, self._options.i
+        ignores_case = self._options.i
         opening = _OPENING.match(self.text, begin)
         assert opening is not None
         self._at = opening.end()
@@ -404,12 +365,12 @@ class _Reader:
                 source = self._posix(start, source, match["name"])
             elif kind == "open":
                 depth += 1
-                if not nests or "]" in source or (ignores_case and "^" in source):
-                    self._differs(source, None, None, at=start, is_silent=nests)
+                if "]" in source or (ignores_case and "^" in source):
+                    self._differs(source, None, None, at=start, is_silent=True)
             elif kind == "end":
                 depth -= 1
-            elif kind == "operator" and not (nests and (source == "||" or (source == "&&" and not ignores_case))):
-                self._differs(f"{source} in a class", None, None, at=start, is_silent=nests)
+            elif kind == "operator" and not (source == "||" or (source == "&&" and not ignores_case)):
+                self._differs(f"{source} in a class", None, None, at=start, is_silent=True)
             elif kind == "escape":
                 source = self._escape(start, source, in_class=True)
             elif self._options.x and source in " \t\n\r\f#":
@@ -419,7 +380,7 @@ class _Reader:
         self.out.append("".join(out))
 
     def _posix(self, start: int, source: str, name: str) -> str:
-        if not self.dialect.has_nested_classes or name not in (*_POSIX, *_SAME_POSIX):
+        if name not in (*_POSIX, *_SAME_POSIX):
             return self._differs(source, None, None, at=start)
         if name in _SAME_POSIX:
             return source

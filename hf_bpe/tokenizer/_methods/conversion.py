@@ -97,7 +97,7 @@ class ConversionMethods(TokenizerState):
 
         Args:
             source: a file or folder of any format that `hf_bpe.conversion` reads (GPT-2's two files, `tokenizer.json`,
-                a `.tiktoken` file, minbpe's `.model`, a GGUF file, the text form, a saved folder), a
+                a `.tiktoken` file, a GGUF file, the text form, a saved folder), a
                 `tiktoken.Encoding`, a fast tokenizer of transformers, a `tokenizers.Tokenizer`, or a `BPEModel`. Also
                 Mistral's `tekken.json`, and a folder with tiktoken's ranks and `tokenizer_config.json`; code in such
                 a folder is not run. Where tiktoken is installed, also the name of one of its encodings or of a model
