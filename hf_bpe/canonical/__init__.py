@@ -6,9 +6,8 @@ from hf_bpe._utils.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from hf_bpe.canonical._canonical import CanonicalIds, Healing
-    from hf_bpe.canonical._token_tree import Leaf, TokenTree
 
-__all__ = ["CanonicalIds", "Healing", "Leaf", "TokenTree"]
+__all__ = ["CanonicalIds", "Healing"]
 
 # These import numpy, which `import hf_bpe` does not need.
 __getattr__, __dir__ = lazy_exports(
@@ -16,7 +15,5 @@ __getattr__, __dir__ = lazy_exports(
     {
         "CanonicalIds": "hf_bpe.canonical._canonical",
         "Healing": "hf_bpe.canonical._canonical",
-        "Leaf": "hf_bpe.canonical._token_tree",
-        "TokenTree": "hf_bpe.canonical._token_tree",
     },
 )

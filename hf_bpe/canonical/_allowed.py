@@ -41,7 +41,6 @@ class AllowedTokens:
     Attributes:
         size: the highest id plus one.
         tokens, sorted_ids: the ordinary tokens that text has, in order of their bytes, and their ids.
-        added_ids: the ids of added tokens.
 
     Raises:
         ValueError: the tokenizer is one for which this is not known; the message says why.
@@ -78,7 +77,6 @@ class AllowedTokens:
             raise ValueError(
                 f"{_REFUSED}ignore_merges makes tokens that its merges do not make, of whole texts; expected a pattern"
             )
-        self.added_ids = np.array([*self._added], np.int64)
         self._continuations = Continuations(model.pattern, texts, self.size)
         self._after = lru_cache(_TAILS)(self._after_tail)
         self._starting_with = lru_cache(_CONTENTS)(self._tokens_starting_with)

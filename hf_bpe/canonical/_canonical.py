@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,11 @@ from hf_bpe._utils.arguments import check_flag, check_ids
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import counted
 from hf_bpe.canonical._allowed import AllowedTokens
+from hf_bpe.canonical._healing import kept_in_all
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.pretokenizers._byte_level import is_utf8
-
-if TYPE_CHECKING:
-    from hf_bpe.canonical._token_tree import LogProbabilities, TokenTree
-
 
 _LONG = 48  # bytes without a safe cut from which on a settled one is searched for
 
@@ -186,8 +183,6 @@ class CanonicalIds:
         >>> tokenizer.canonical_ids().heal(tokenizer.encode("low lo"))
         Healing(removed=3, data=b' lo')
         """
-        from hf_bpe.canonical._token_tree import kept_in_all
-
         given = self._checked(prompt_ids)
         allowed = self._allowed_or_error
         if isinstance(allowed, ValueError):
@@ -227,15 +222,11 @@ class CanonicalIds:
         >>> bool(allowed[ord("w")]), bool(allowed[ord("x")])  # "low" is one token
         (False, True)
         """
-        allowed = self._required
+        allowed = self._allowed_or_error
+        if isinstance(allowed, ValueError):
+            raise allowed
         bits = allowed.after(self._checked(ids))
         return bits.copy() if check_flag("packed", packed) else np.unpackbits(bits, count=allowed.size).view(bool)
-
-    def token_tree(self, log_probabilities: LogProbabilities, ids: Sequence[int] = ()) -> TokenTree:
-        """Return a tree for exact probabilities of bytes; see `TokenTree`."""
-        from hf_bpe.canonical._token_tree import TokenTree
-
-        return TokenTree(self._required, log_probabilities, self._checked(ids))
 
     @cached_property
     def _allowed_or_error(self) -> AllowedTokens | ValueError:
@@ -246,12 +237,6 @@ class CanonicalIds:
             return AllowedTokens(self._encoder.model, self._added_tokens)
         except ValueError as error:
             return error
-
-    @property
-    def _required(self) -> AllowedTokens:
-        if isinstance(self._allowed_or_error, ValueError):
-            raise self._allowed_or_error
-        return self._allowed_or_error
 
     def _number_of_kept(self, ids: list[int], data: bytes) -> int | None:
         """Return the number of the first ids that are the canonical ids of data; None if they are not."""

@@ -1,4 +1,4 @@
-"""Canonical ids: repairs against encoding, healing against all continuations, bytes against all sequences."""
+"""Canonical ids: repairs against encoding, healing against all continuations."""
 
 import itertools
 import pickle
@@ -140,7 +140,6 @@ def test_real_models_without_known_masks_refuse_by_name(name, test_data):
     calls = {
         "heal": lambda canonical: canonical.heal(ids),
         "allowed_next": lambda canonical: canonical.allowed_next(ids),
-        "token_tree": lambda canonical: canonical.token_tree(random_model, ids),
     }
     for name_of_call, call in calls.items():
         with pytest.raises(ValueError, match=REFUSED[name]) as raised:
@@ -157,38 +156,6 @@ def test_order_of_merges_is_refused_by_the_first_that_comes_too_early(monkeypatc
         BPETokenizer(model=model).canonical_ids().heal([97])
 
 
-def random_model(ids):
-    """Return log-probabilities of a model without parameters, which depend on all ids."""
-    weights = np.random.default_rng([*ids, 7]).random(301)
-    return np.log(weights / weights.sum())
-
-
-def mass_of(canonical, data, ids=(), log_weight=0.0):
-    """Return the probability that viable ids cover data, by trying all sequences."""
-    if not data:
-        return np.exp(log_weight)
-    total = 0.0
-    for token_id in np.flatnonzero(canonical.allowed_next(ids)).tolist():
-        token = canonical._required.bytes_of(token_id)
-        if token_id < 300 and (token.startswith(data) or data.startswith(token)):
-            weight = log_weight + random_model(ids)[token_id]
-            total += mass_of(canonical, data[len(token) :], (*ids, token_id), weight)
-    return total
-
-
-@pytest.mark.parametrize("pattern", ["gpt2", None])
-def test_probabilities_of_bytes_are_sums_over_all_sequences(pattern):
-    canonical = tokenizer_of(pattern, tokens=TOKENS[:1]).canonical_ids()
-    for text in ("", "l", "low", "low lo", "er 1", "\xe9l"):
-        with case(text):
-            data, tree = text.encode(), canonical.token_tree(random_model)
-            tree.extend(data)
-            expected = np.array([mass_of(canonical, data + bytes([byte])) for byte in b"low er\n1"])
-            found = tree.next_byte()
-            assert found.sum() == pytest.approx(1)
-            assert found[[*b"low er\n1"]] / found[ord("l")] == pytest.approx(expected / expected[0])
-
-
 def test_sampled_by_mask_ids_are_canonical():
     tokenizer = tokenizer_of("cl100k", tokens=TOKENS[:1])
     canonical, random = tokenizer.canonical_ids(), Random(1)
@@ -196,17 +163,6 @@ def test_sampled_by_mask_ids_are_canonical():
     for _ in range(300):
         ids.append(random.choice([i for i in np.flatnonzero(canonical.allowed_next(ids)).tolist() if i in likely]))
     assert canonical.first_noncanonical(ids) in (None, len(ids) - 1)  # more may have to follow
-
-
-def test_tree_refuses_bytes_that_no_ids_cover_and_stays():
-    tree = tokenizer_of().canonical_ids().token_tree(random_model)
-    tree.extend(b"lo")
-    before = tree.leaves
-    with pytest.raises(ValueError, match="byte 1"):
-        tree.extend(b"w\xff")
-    assert tree.leaves == before
-    with pytest.raises(ValueError, match="at least"):
-        tokenizer_of().canonical_ids().token_tree(lambda ids: np.zeros(3)).next_byte()
 
 
 def test_pickled_and_unknown_ids():
