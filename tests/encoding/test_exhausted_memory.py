@@ -32,6 +32,7 @@ for name, before, code in [
     ("offsets", None, "tokenizer(text, return_offsets_mapping=True)"),
     ("counting", None, "hf_bpe.count([text])"),
     ("training", None, "hf_bpe.train([text], vocab_size=1000)"),
+    ("saving", None, "tokenizer.save_pretrained(sys.argv[1])"),
     ("stacks of ended threads", "tokenizer.encode_to_numpy([text])", "tokenizer.encode_to_numpy([text])"),
     ("another thread", "thread", "tokenizer.encode_to_lists([text])"),
 ]:
@@ -51,13 +52,13 @@ for name, before, code in [
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory is that of Linux")
-def test_exhausted_memory_ends_no_process():
+def test_exhausted_memory_ends_no_process(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SCRIPT],
+        [sys.executable, "-W", "ignore", "-c", SCRIPT, str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
         check=True,
     )
     assert [line for line in done.stdout.splitlines() if not line.endswith(" 0")] == [], done.stderr
-    assert len(done.stdout.splitlines()) == 9
+    assert len(done.stdout.splitlines()) == 10

@@ -313,6 +313,8 @@ def _row(encode: Callable[..., Any], *arguments: Any) -> Any:
     try:
         with panics_as_errors():
             return encode(*arguments)
+    except MemoryError:
+        raise
     except Exception as error:  # other libraries raise any kind of error
         return _Failure(str(error), isinstance(error, ValueError))
 

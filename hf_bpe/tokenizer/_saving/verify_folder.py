@@ -61,6 +61,8 @@ def verify_folder(
         try:
             with panics_as_errors():
                 loaded = load()
+        except MemoryError:
+            raise
         except Exception as error:  # `tokenizers` raises no narrower class
             raise ValueError(f"{name} cannot load the folder: {error}. {_ADVICE}") from error
         file = loaders.file_of(loaded) if name == _OF_TOKENIZERS else None
