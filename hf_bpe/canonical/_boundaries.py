@@ -1,7 +1,7 @@
-"""Ends of pre-tokens that two characters alone decide, so the end of a text shows them wherever it begins.
+"""Ends of pre-tokens that two characters alone decide, so they can be read from the end of a text, wherever it begins.
 
-They are not found by splitting it: where it begins inside a run of digits, a word or a character, it is split otherwise
-than the whole text.
+Splitting the end would not find them: an end that begins inside a run of digits, a word or a character is split in
+other places than the whole text.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import regex
 from hf_bpe.canonical._character_classes import class_array, class_members
 
 # No pre-token of a pattern with a scanner has these characters side by side (docs/explanation/algorithm.md, part 14):
-# - a letter, and what is neither a letter nor a mark. But o200k goes on with an apostrophe, kimi-k2 with what is Han.
-# - a number and what is none, but for a space before it. But kimi-k2 joins the numbers that are Han to letters.
-# - a line break, and what is not white space. But o200k joins slashes to line breaks.
-# - what is not white space, and white space that is no line break.
+# - a letter, and anything but a letter or a mark. But o200k continues a word with an apostrophe, and kimi-k2 with Han.
+# - a number, and any other character except a space before it. But kimi-k2 joins Han numbers to letters.
+# - a line break, and a character that is not white space. But o200k joins slashes to line breaks.
+# - a character that is not white space, and white space other than a line break.
 # Of C only white space is among them: the surrogates in it stand for the bytes of incomplete characters.
 _BOUNDARY = regex.compile(
     r"""(?V1)\p{L}[^\p{L}\p{M}[\p{C}--\s]\p{Han}'] | [\p{N}--\p{Han}][^\p{N}[\p{C}--\s]]

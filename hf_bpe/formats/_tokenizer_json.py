@@ -344,7 +344,7 @@ def resolve_unk_token(definition: Definition, named: str | None) -> str | None:
 
     Args:
         definition: what the `tokenizer.json` defines.
-        named: the `unk_token` beside it.
+        named: the `unk_token` that the other files or the class name.
 
     Raises:
         ValueError: the model makes another token of bytes that have none.

@@ -65,11 +65,11 @@ class EditingMethods(ConversionMethods):
         were added to the model come last.
 
         Args:
-            vocab_size: number of tokens to keep, as `len` counts them, with those that were added to the model.
+            vocab_size: number of tokens to keep, as `len` counts them: added tokens count, too.
 
         Raises:
-            ValueError: `vocab_size` is larger than the number of tokens, or smaller than the number of those that
-                no merge makes.
+            ValueError: `vocab_size` is larger than the number of tokens, or smaller than the number of tokens
+                that no merge makes.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=259, pad_token="<pad>")
@@ -101,8 +101,7 @@ class EditingMethods(ConversionMethods):
             input: text that shows which tokens are used, as `hf_bpe.count` takes it; it is normalized and split as this
                 tokenizer does. Or counts, with the pattern of this tokenizer, of text that was normalized.
             keep: ids of tokens to keep. Without `input` all others are removed.
-            vocab_size: with `input`, the number of tokens to reach, as `len` counts them, with those that were added to
-                the model.
+            vocab_size: with `input`, the number of tokens to reach, as `len` counts them: added tokens count, too.
             min_count: with `input`, remove tokens until none is used less often than this; instead of `vocab_size`.
             options: options of `hf_bpe.count` for text: `num_workers`, `max_memory`, `work_dir`, `show_progress`,
                 `callback`.
