@@ -1,10 +1,10 @@
-"""Messages about long values of strangers' files and of wrong calls: they show the beginning."""
+"""Messages and log lines about long values of strangers' files and of wrong calls: they show the beginning."""
 
 import json
 
 import pytest
 
-from hf_bpe import BPEModel, BPETokenizer, count, train
+from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, count, train
 from hf_bpe.editing import Remap
 
 LONG = "a" * 5000
@@ -78,3 +78,41 @@ def test_setting_that_is_no_id_shows_the_beginning(folder, tmp_path):
     (tmp_path / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": {LONG: {"content": "<y>"}}}))
     check(lambda: BPETokenizer.from_pretrained(tmp_path), "added_tokens_decoder: expected ids, got 'aaa")
+
+
+def test_line_without_the_column_shows_the_beginning(tmp_path, caplog):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({LONG: 1}) + "\n")
+    check(lambda: count(path), "expected a JSON object with a string as 'text', got an object with 'aaa")
+    check(lambda: BPETokenizer(model=MODEL).encode_files(path, tmp_path / "a.npy"), "got an object with 'aaa")
+    count(Source(path, on_error="skip"))
+    assert "got an object with 'aaa" in caplog.text
+    assert len(caplog.text) < 2000
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [("unicode", LONG, "counted with Unicode aaa"), ("skipped", {LONG: LONG}, "skipped.aaa")],
+    ids=["unicode", "skipped"],
+)
+def test_header_of_counts_shows_the_beginning(tmp_path, key, value, message):
+    count(["low lower"]).save(tmp_path / "counts")
+    data = (tmp_path / "counts").read_bytes()
+    begin, end = data.index(b"{\n"), data.rindex(b"}") + 1  # then the length and what ends the file
+    header = json.dumps({**json.loads(data[begin:end]), key: value}).encode()
+    (tmp_path / "counts").write_bytes(data[:begin] + header + len(header).to_bytes(8, "little") + data[end + 8 :])
+    check(lambda: WordCounts.load(tmp_path / "counts"), message)
+
+
+def test_other_settings_show_the_beginning(tmp_path):
+    some, others = ([f"<{letter}{LONG}>"] for letter in "xy")
+    check(
+        lambda: count(["low"], special_tokens=some).merge(count(["low"], special_tokens=others)),
+        "special_tokens ['<xaaa",
+    )
+    (tmp_path / "low.txt").write_text("low lower")
+    count(tmp_path / "low.txt", special_tokens=some, work_dir=tmp_path / "work")
+    check(
+        lambda: count(tmp_path / "low.txt", special_tokens=others, work_dir=tmp_path / "work"),
+        "expected a count with special_tokens",
+    )

@@ -79,7 +79,7 @@ def _check_object(value: Any, shape: dict[Any, Shape], place: str) -> None:
 
 
 def _inside(place: str, key: str) -> str:
-    return f"{place}.{key}" if place else key
+    return f"{place}{'.' if place else ''}{key:.80}"
 
 
 def _other(place: str, expected: str, got: Any) -> ValueError:

@@ -107,8 +107,8 @@ class WorkLog(Generic[Line]):
         for name in {**found, **header}:
             if found.get(name) != header.get(name):
                 raise _OtherWork(
-                    f"{self.path}: expected a {self._kind.work} with {name} {header.get(name)!r}, got "
-                    f"{found.get(name)!r}; resume with the same input and options, or use another folder"
+                    f"{self.path}: expected a {self._kind.work} with {name} {header.get(name)!r:.240}, got "
+                    f"{found.get(name)!r:.240}; resume with the same input and options, or use another folder"
                 )
 
     def append(self, text: str) -> None:

@@ -219,7 +219,7 @@ def _what_is(row: dict[str, Any], column: str) -> str:
 
 
 def _names(columns: Iterable[str]) -> str:
-    return ", ".join(map(repr, [*columns][:20])) or "nothing"
+    return ", ".join(f"{each!r:.80}" for each in itertools.islice(columns, 20)) or "nothing"
 
 
 def read_parquet(policy: ErrorPolicy) -> Iterator[Document]:

@@ -78,7 +78,7 @@ class Settings:
         for name in mine:
             if mine[name] != its[name]:
                 raise ValueError(
-                    f"counts with different settings: {name} {mine[name]!r} and {its[name]!r}; "
+                    f"counts with different settings: {name} {mine[name]!r:.240} and {its[name]!r:.240}; "
                     "count again with the same settings to merge them"
                 )
 
@@ -369,7 +369,7 @@ class WordCounts:
             about = check_shape(parse_json(path, file.read(length).decode()), _ABOUT)
             if about["unicode"] != UNICODE_VERSION:
                 raise ValueError(
-                    f"it was counted with Unicode {about['unicode']}, this version of hf_bpe uses {UNICODE_VERSION}"
+                    f"it was counted with Unicode {about['unicode']:.80}, this version of hf_bpe uses {UNICODE_VERSION}"
                 )
             counts.settings = Settings.checked(stored_pattern(about["pattern"]), about["special_tokens"])
             counts.sources = tuple(Counted(**source).checked() for source in about["sources"])
