@@ -60,8 +60,11 @@ def detect(path: str | os.PathLike[str]) -> Format:
         if each.matches(path, head):
             return each
     if path.is_dir():
-        shown = ", ".join(sorted(each.name for each in path.iterdir())[:8]) or "nothing"
-        raise ValueError(f"{path}: expected a folder with a tokenizer; this one holds {shown}")
+        names = sorted(each.name for each in path.iterdir())
+        shown = ", ".join(names[:8]) or "nothing"
+        # One may be of ranks, whose pattern must be given, or of SentencePiece.
+        advice = next((f"; give the file {name} itself" for name in names if name.endswith(".model")), "")
+        raise ValueError(f"{path}: expected a folder with a tokenizer; this one holds {shown}{advice}")
     if sentencepiece.matches(head):
         raise ValueError(f"{path}: {sentencepiece.ADVICE}")
     raise ValueError(f"{path}: unknown format; expected one of {_known()}, got {head[:40]!r}")

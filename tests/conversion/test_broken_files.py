@@ -345,6 +345,10 @@ def test_other_files_are_refused_by_their_content(tmp_path, content, message):
 def test_folders_and_missing_files_are_named(tmp_path):
     (tmp_path / "empty").mkdir()
     assert refusal_by_inspect(tmp_path / "empty").endswith("expected a folder with a tokenizer; this one holds nothing")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "tokenizer.model").touch()
+    said = refusal_by_inspect(tmp_path / "model")
+    assert said.endswith("this one holds tokenizer.model; give the file tokenizer.model itself")
     assert "no file or folder " in error("inspect", tmp_path / "missing")
     said = error("convert", tmp_path / "empty", tmp_path / "out", "--from", "tiktoken")
     assert said == f"{tmp_path / 'empty'} is a folder; expected a .tiktoken rank file"

@@ -323,7 +323,7 @@ def test_names_that_are_no_tokens_are_refused(write):
     ("files", "message"),
     [
         ([], "it holds nothing"),
-        (["x.model"], r"it holds x\.model\. AutoTokenizer of transformers may load"),
+        (["x.model"], r"it holds x\.model\. BPETokenizer\.convert_from reads x\.model, or says what does"),
         (["encoder.json", "vocab.bpe"], r"rename encoder\.json to vocab\.json, and vocab\.bpe to merges\.txt"),
         (["model.gguf"], r"BPETokenizer\.convert_from reads model\.gguf"),
         (["merges.txt"], r"it holds merges\.txt"),

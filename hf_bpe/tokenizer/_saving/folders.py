@@ -283,7 +283,7 @@ def _missing(name: str) -> str:
     ways = {
         ".gguf": "BPETokenizer.convert_from reads {file}",
         "encoder.json": "rename {file} to vocab.json, and vocab.bpe to merges.txt",
-        ".model": "AutoTokenizer of transformers may load {file}; save it, and load what it has saved",
+        ".model": "BPETokenizer.convert_from reads {file}, or says what does",
     }
     hints = [way.format(file=file) for ending, way in ways.items() for file in files if file.endswith(ending)]
     holds = f"; it holds {', '.join(files[:8]) or 'nothing'}{', …' if len(files) > 8 else ''}" if is_folder else ""
