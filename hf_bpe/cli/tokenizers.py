@@ -36,7 +36,7 @@ _SUFFIXES = frozenset((".gguf", ".tiktoken", ".model"))
 _MAX_BESIDE = 1000  # how many names beside a missing one are looked at
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
-_FILE_SUFFIXES = (".gguf", ".json", ".model", ".tiktoken", ".txt")  # of files with a tokenizer, not of repositories
+_FILE_SUFFIXES = _SUFFIXES | {".json", ".txt"}  # of files with a tokenizer, not of repositories
 
 
 class _Settings:
