@@ -14,6 +14,7 @@ from hf_bpe.encoding._merge_trees import unreachable
 from hf_bpe.formats._consistency import contradictions
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format
+from hf_bpe.formats._segments import special_tokens_of_merges
 from hf_bpe.pretokenizers._patterns import NAMES, is_chain, pre_tokenizer
 from hf_bpe.pretokenizers._stages import Split
 from hf_bpe.tokenizer._saving.auto_tokenizer import AutoTokenizerChoice, auto_tokenizer_choice
@@ -40,6 +41,7 @@ class Inspection:
         missing_bytes: the bytes without a token.
         special_tokens: content → id.
         added_tokens: content → id of tokens that are not in the model.
+        given_by_text: content → id of special tokens that ordinary text gives, too, even with `split_special_tokens`.
         template: the special tokens that are added to sequences, or None.
         settings: other arguments for BPETokenizer.
         gaps: unused ids below the highest.
@@ -64,6 +66,7 @@ class Inspection:
     missing_bytes: list[int]
     special_tokens: dict[str, int]
     added_tokens: dict[str, int]
+    given_by_text: dict[str, int]
     template: str | None
     settings: dict[str, Any]
     gaps: list[int]
@@ -91,8 +94,9 @@ class Inspection:
             "normalizer": self.normalizer or "none",
             "ignore_merges": "yes" if self.ignore_merges else "no",
             **({"missing bytes": f"{self._missing}, {dropped}"} if self.missing_bytes else {}),
-            "special": _some([f"{text!r} {token_id}" for text, token_id in self.special_tokens.items()]),
-            "added later": _some([f"{text!r} {token_id}" for text, token_id in self.added_tokens.items()]),
+            "special": _named(self.special_tokens),
+            "added later": _named(self.added_tokens),
+            **({"given by text": f"{_named(self.given_by_text)}; use encode_segments"} if self.given_by_text else {}),
             "template": self.template or "none",
             "settings": _some([f"{name}={value!r:.60}" for name, value in self.settings.items()]),
             "gaps": _some(_ranges(self.gaps), len(self.gaps)),
@@ -165,6 +169,7 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         missing_bytes=sorted({*range(256)} - {token[0] for token in model.vocab.values() if len(token) == 1}),
         special_tokens=model.special_ids(),
         added_tokens={token.content: token_id for token_id, token in later.items()},
+        given_by_text={definition.added_tokens[i].content: i for i in sorted(special_tokens_of_merges(definition))},
         template=None if definition.template is None else str(definition.template),
         settings={name: value for name, value in definition.json_settings.items() if name != "template"},
         gaps=sorted({*range(ids[-1])} - model.vocab.keys() - definition.added_tokens.keys()) if ids[-1] < 2**24 else [],
@@ -203,6 +208,11 @@ def _shown(pattern: str) -> str:
     return " → ".join(
         f"Split {stage.expression!r:.60}" if isinstance(stage, Split) else repr(stage) for stage in stages
     )
+
+
+def _named(tokens: Mapping[str, int]) -> str:
+    """Return the first few tokens with their ids, and the number of all."""
+    return _some([f"{content!r} {token_id}" for content, token_id in tokens.items()])
 
 
 def _ranges(numbers: Sequence[int]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from hf_bpe._utils.arguments import check_choice, check_flag, check_sequence, check_str, wrong_type
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
@@ -42,7 +43,7 @@ def encode_segments(
     metaspace = metaspace_of(pipeline.model.pattern)
     # A model that puts a space only before the first text puts none after an added token.
     others = options._replace(continued=metaspace is not None and metaspace.prepend_scheme == "first")
-    made_by_merges = _special_tokens_of_merges(pipeline)
+    made_by_merges = special_tokens_of_merges(pipeline)
     ids: list[int] = []
     end = 0
     for start, stop, token_id in [*found, (len(text), len(text), None)]:
@@ -62,14 +63,14 @@ def encode_segments(
     return [*before, *ids, *after]
 
 
-def _special_tokens_of_merges(pipeline: Pipeline) -> set[int]:
+def special_tokens_of_merges(tokenizer: Definition | Pipeline) -> set[int]:
     """Return the ids of special tokens that are ordinary tokens of the model, too: those that were added to it as such.
 
     A model has no merges that make its own special tokens.
     """
-    model = pipeline.model
+    model = tokenizer.model
     own = model.special_tokens
-    added = pipeline.added_tokens.items()
+    added = tokenizer.added_tokens.items()
     return {i for i, token in added if token.special and i in model.vocab and token.content not in own}
 
 

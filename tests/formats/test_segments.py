@@ -17,6 +17,7 @@ from hf_bpe.formats._segments import checked_segments, encode_segments
 from hf_bpe.formats._tokenizer_json import definition_of_json
 from support import strategies
 from support.character_files import files, texts
+from support.commands import run
 from support.profiles import by_profile, thorough
 from support.real_models import real_pipeline
 
@@ -189,7 +190,7 @@ def test_no_content_of_many_speaks_for_a_real_template(test_data, name):
 
 
 @pytest.mark.filterwarnings("ignore:.*added tokens have other ids")
-def test_ordinary_text_may_give_ids_of_special_tokens(test_data):
+def test_ordinary_text_may_give_ids_of_special_tokens(test_data, tmp_path):
     of_file = BPETokenizer.from_pretrained(test_data / "tokenizers" / "internlm2")  # merges make its <s>
     of_pad = BPETokenizer.train(["low low low"], num_merges=3)
     of_pad.add_special_tokens({"pad_token": "Ġlow"})
@@ -201,3 +202,6 @@ def test_ordinary_text_may_give_ids_of_special_tokens(test_data):
         assert token_id in ids
         with pytest.raises(ValueError, match="encode_segments: merges make the special token"):
             tokenizer.encode_segments([(text, False)])
+        tokenizer.save_pretrained(tmp_path / str(token_id))
+        listed = f"{tokenizer.convert_ids_to_tokens(token_id)!r} {token_id}; use encode_segments"
+        assert listed in run("inspect", tmp_path / str(token_id)).stdout
