@@ -25,7 +25,7 @@ def main(url: str, ref: str) -> None:
         sys.exit(f"the tag is {ref}, and hf_bpe/_version.py has {version}: expected v{version}")
     changelog = read("CHANGELOG.md")
     if f"## {version} (" not in changelog or (ref == f"v{version}" and f"## {version} (unreleased)" in changelog):
-        sys.exit(f"CHANGELOG.md has no section with a date for {version}: run towncrier, or write the date")
+        sys.exit(f"CHANGELOG.md has no section with a date for {version}: write the section, or its date")
     write("pyproject.toml", replaced(read("pyproject.toml"), PLACEHOLDER, project_urls(url, ref)))
     write("README.md", absolute_links(read("README.md"), url, ref))
     day = datetime.now(timezone.utc).date()
