@@ -186,7 +186,7 @@ def test_links_of_the_pages_lead_somewhere():
 BRITISH = (
     r"(?i)colour|neighbour|behaviour|favour|honour|catalogue|licence|artefact|(?:token|normal|initial|optim)is[ei]"
 )
-NAMED = {"suggestions.py": 2, "stability.md": 1}  # what people may type; an old name
+NAMED = {"suggestions.py": 2}  # what people may type
 
 
 def test_spelling_is_american():
