@@ -1,7 +1,7 @@
 """Superwords by size and by the merges of stage 1: `python -m benchmarks.superwords FILE... --output RESULTS.json`.
 
 For each file: bytes per token of its last twentieth, by tokenizers trained on the rest, in plain BPE and with
-superwords after shares of the vocabulary. A chart is written next to the results.
+superwords after shares of the vocabulary.
 """
 
 from __future__ import annotations
@@ -11,16 +11,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-from matplotlib.figure import Figure
-
-from benchmarks.chart import TEXT, TEXT_ON_DARK
 from hf_bpe import BPEModel, BPETokenizer, count, train
 from hf_bpe.training import Superwords
 
 SEPARATOR = "<|endoftext|>"
 SHARES = (0.2, 0.4, 0.6, 0.8, 0.9)
-_COLORS = ("#6f8fb3", "#e8833a", "#5a9a68")
 
 
 def measure(path: Path, sizes: list[int], pattern: str) -> dict[str, Any]:
@@ -46,30 +41,8 @@ def measure(path: Path, sizes: list[int], pattern: str) -> dict[str, Any]:
     return {"file": path.name, "held_out_bytes": held_bytes, "sizes": rows}
 
 
-def draw(results: list[dict[str, Any]], path: Path) -> None:
-    """Write an SVG with a panel for each file and a line for each size."""
-    colors = dict.fromkeys(("text.color", "axes.titlecolor", "axes.labelcolor", "xtick.color", "ytick.color"), TEXT)
-    with matplotlib.rc_context({"svg.hashsalt": "hf_bpe", "svg.fonttype": "none", "axes.edgecolor": TEXT, **colors}):
-        figure = Figure(figsize=(10, 3.4), layout="constrained")
-        for axis, result in zip(figure.subplots(1, len(results), squeeze=False)[0], results, strict=True):
-            for row, color in zip(result["sizes"], _COLORS, strict=False):
-                rates = {float(share): rate for share, rate in row["bytes_per_token"].items()}
-                name = f"{row['vocab_size'] // 1024}Ki tokens"
-                axis.plot([*rates], [*rates.values()], color=color, marker="o", markersize=4, label=name)
-            axis.set_title(Path(result["file"]).stem, loc="left", fontsize=10)
-            axis.set_xlabel("merges of stage 1 / vocabulary; 1: plain BPE")
-            axis.set_ylim(bottom=0)
-            axis.spines[["top", "right"]].set_visible(False)
-        figure.axes[0].set_ylabel("bytes per token")
-        figure.axes[0].legend(frameon=False, loc="lower left")
-        no_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(path, format="svg", transparent=True, metadata=no_metadata)
-    dark = f"@media (prefers-color-scheme: dark) {{ text {{ fill: {TEXT_ON_DARK} !important }} }}"
-    path.write_text(path.read_text("utf-8").replace("</style>", f" {dark}</style>", 1), "utf-8")
-
-
 def main() -> None:
-    """Measure, write the results, and draw them."""
+    """Measure and write the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.superwords", description=__doc__)
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--sizes", type=int, nargs="+", default=[32768, 65536, 131072])
@@ -78,7 +51,6 @@ def main() -> None:
     options = parser.parse_args()
     results = [measure(path, options.sizes, options.pattern) for path in options.files]
     options.output.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-    draw(results, options.output.with_suffix(".svg"))
 
 
 if __name__ == "__main__":
