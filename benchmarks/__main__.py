@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import importlib
 import json
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report
+from benchmarks import measure, report
 from benchmarks.agreement import Disagreement
 from benchmarks.job import GPT2, Job
 from benchmarks.options import parse
@@ -21,9 +22,20 @@ from benchmarks.table import table
 from benchmarks.tasks import COLD
 from benchmarks.vocabulary import prepare
 
+OWN_COMMANDS = (
+    *("calls", "character_encoding", "corpora", "faster_peers", "kinds", "large_vocabularies", "masks", "servers"),
+    *("superwords", "threads"),
+)
+"""Tasks that compare and time in a way of their own, each a module with a `main` that takes the arguments."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code: 1 if results differ that must not, or a run failed."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] in OWN_COMMANDS:
+        measure.prefer_installed()
+        importlib.import_module(f"benchmarks.{arguments[0]}").main(arguments[1:])
+        return 0
     options = parse(arguments)
     if options.task == "chart":
         from benchmarks.chart import draw
@@ -50,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     result = report.assemble(options.task, settings, files, where, measured)
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        options.output.write_text(json.dumps(report.medians(result), indent=1) + "\n", encoding="utf-8")
     print(table(result))
     return 0
 
@@ -94,16 +106,13 @@ def _jobs(name: str, options: argparse.Namespace, folder: str, vocabulary: dict[
         for case in options.cases:
             for size in (options.size, 2 * options.size):
                 yield dataclasses.replace(job, case=case, size=size, limit=options.limit)
-    elif options.task == "calls":
-        for case in options.cases:
-            yield dataclasses.replace(job, case=case, texts=options.texts, size=options.size, warm=options.warm)
     else:
         yield dataclasses.replace(job, calls=getattr(options, "calls", 1))
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options that a result has to be read with."""
-    names = ("threads", "repeats", "vocab_size", "into", "warm", "calls", "texts", "size", "cases", "limit")
+    names = ("threads", "repeats", "vocab_size", "into", "warm", "calls", "size", "cases", "limit")
     return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 

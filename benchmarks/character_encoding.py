@@ -1,4 +1,4 @@
-"""Alphabets of characters, next to peers: `python -m benchmarks.character_encoding FOLDER... --files FILE...`.
+"""Alphabets of characters, next to peers: `python -m benchmarks character_encoding FOLDER... --files FILE...`.
 
 Give folders with the `tokenizer.json` of BPE in the manner of SentencePiece, and files with `<|endoftext|>` between
 documents. Whole documents are dealt out to one slice more than there are rounds, and cut into texts of 1 to 4 kB. Each
@@ -162,7 +162,7 @@ def seconds(encode: Encode, texts: list[str]) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.character_encoding", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks character_encoding", description=__doc__)
     parser.add_argument("folders", nargs="+", metavar="FOLDER", type=Path)
     parser.add_argument("--files", nargs="*", default=[], metavar="FILE", type=Path)
     options = parser.parse_args(arguments)
@@ -172,7 +172,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
             measure(folder, file)
             prompts(folder, file)
         hostile(folder)
-
-
-if __name__ == "__main__":
-    main()

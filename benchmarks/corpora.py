@@ -1,4 +1,4 @@
-"""Long texts for `encoding`, made from Debian's documentation and sources: `python -m benchmarks.corpora FOLDER`.
+"""Long texts for `encoding`, made from Debian's documentation and sources: `python -m benchmarks corpora FOLDER`.
 
 Needs apt-get and dpkg-deb. The packages are those of the Debian release of the machine, so the texts differ between
 releases; the results of a benchmark have their SHA-256.
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.job import SEPARATOR
@@ -133,19 +133,15 @@ def _text(name: str, data: bytes) -> str | None:
     return text if len(text) >= _LEAST else None
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Run as the module's description says."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.corpora", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks corpora", description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kinds", nargs="+", choices=list(PACKAGES), default=list(PACKAGES), metavar="KIND")
     parser.add_argument("--size", type=int, default=120_000_000, help="bytes of each text (default 120,000,000)")
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     options.folder.mkdir(parents=True, exist_ok=True)
     for kind in options.kinds:
         path = options.folder / f"{kind}.txt"
         number = make(kind, path, options.size)
         print(f"{path}: {path.stat().st_size:,} bytes, {number:,} documents")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """The page on which other tools are faster, made from results of `encoding`.
 
-    python -m benchmarks.faster_peers collect RESULTS... --output benchmarks/results/cells.json
-    python -m benchmarks.faster_peers page benchmarks/results/cells.json --output PAGE.md
+    python -m benchmarks faster_peers collect RESULTS... --output benchmarks/results/cells.json
+    python -m benchmarks faster_peers page benchmarks/results/cells.json --output PAGE.md
 
 A cell is a text, a vocabulary, a size of the texts and a number of threads. Peers with other ids have no speed.
 """
@@ -124,8 +124,8 @@ def page(collected: dict[str, Any]) -> str:
 _HEAD = "text | vocabulary | texts of | threads"
 _NOTES = """## What is compared
 
-The kinds of text are those of tokbench: `python -m benchmarks.kinds` makes them of real documents, and LaTeX is made of
-Debian's packages by `python -m benchmarks.corpora`. With Llama 3.1's vocabulary the tokens of other templates are text.
+The kinds of text are those of tokbench: `python -m benchmarks kinds` makes them of real documents, and LaTeX is made of
+Debian's packages by `python -m benchmarks corpora`. With Llama 3.1's vocabulary the tokens of other templates are text.
 tokenizers 1.0 runs in an environment of its own, because transformers does not allow it yet. toktier 0.3.0 is missing:
 it loads tokenizers by the names of repositories only, for which there is no option to name a file.
 
@@ -158,17 +158,13 @@ def _cell(cell: dict[str, Any], name: str) -> str:
     return f"{peer['megabytes_per_second']:.0f} / {peer['live_megabytes']}"
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.faster_peers", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks faster_peers", description=__doc__.partition("\n")[0])
     parser.add_argument("what", choices=["collect", "page"])
     parser.add_argument("results", type=Path, nargs="+")
     parser.add_argument("--output", type=Path, required=True)
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     results = [json.loads(path.read_text(encoding="utf-8")) for path in options.results]
     made = json.dumps(collect(results), indent=1) + "\n" if options.what == "collect" else page(results[0])
     options.output.write_text(made, encoding="utf-8", newline="\n")
-
-
-if __name__ == "__main__":
-    main()

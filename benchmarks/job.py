@@ -28,13 +28,11 @@ class Job:
         pattern: the kind of the vocabulary, of `benchmarks.vocabulary.PATTERNS`.
         separator_id: the id of SEPARATOR in the vocabulary.
         into: encoding and cold: what the ids are to come in, "lists" or "numpy".
-        rounds: encoding, decoding and calls: how many slices of the text are timed, one a round.
+        rounds: encoding and decoding: how many slices of the text are timed, one a round.
         round: which round this is. 0 is the run before them: it does all the text, to be compared.
-        warm: encoding and calls: do the same slice once untimed before it is timed.
-        case: worst: which of `benchmarks.worst_cases.CASES`; calls: which of `benchmarks.calls.CASES`; cold: which of
-            `benchmarks.tasks.COLD`.
-        size: worst: how many bytes of it; calls, encoding: how many bytes of each text; 0 for the usual 1 to 9 kB.
-        texts: calls only: how many texts a call has, or how many calls a text.
+        warm: encoding only: do the same slice once untimed before it is timed.
+        case: worst: which of `benchmarks.worst_cases.CASES`; cold: which of `benchmarks.tasks.COLD`.
+        size: worst: how many bytes of it; encoding: how many bytes of each text; 0 for the usual 1 to 9 kB.
         calls: latency only: how many calls.
         limit: seconds after which the work is given up, 0 for never.
     """
@@ -54,7 +52,6 @@ class Job:
     warm: bool = False
     case: str = ""
     size: int = 0
-    texts: int = 0
     calls: int = 1
     limit: float = 0.0
 
@@ -69,8 +66,6 @@ class Job:
         """What is worked on, where each file or case is a measurement of its own; results are compared within one."""
         if self.task == "worst":
             return f"{self.case}, {self.size / 1e6:g} MB"
-        if self.task == "calls":
-            return self.case
         if self.task == "cold":
             return f"{Path(self.files[0]).stem}, {self.case}"
         return Path(self.files[0]).stem if self.task in ("encoding", "decoding") else ""

@@ -1,4 +1,4 @@
-"""Kinds of text that tokenizers meet in serving: `python -m benchmarks.kinds FOLDER ENGLISH DOCS CODE`.
+"""Kinds of text that tokenizers meet in serving: `python -m benchmarks kinds FOLDER ENGLISH DOCS CODE`.
 
 They are made of the documents of three files, always the same of the same files: text dense in added tokens, traces of
 agents, chats as the templates of ChatML, Llama 3 and DeepSeek render them, and JSON. LaTeX is a kind of
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -113,14 +113,14 @@ def sample(file: Path, size: int) -> str:
     return SEPARATOR.join(chosen)
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Run as the module's description says."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.kinds", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks kinds", description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("files", type=Path, nargs=3, metavar="FILE", help="English, technical prose, and code")
     parser.add_argument("--samples", type=Path, nargs="*", default=[], metavar="FILE", help="files to take parts of")
     parser.add_argument("--size", type=int, default=6_000_000, help="bytes of each kind (default 6,000,000)")
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     options.folder.mkdir(parents=True, exist_ok=True)
     english, docs, code = (list(islice(read_documents((str(file),)), 5000)) for file in options.files)
     texts = {kind: partial(make, kind, (english, docs, code)) for kind in KINDS}
@@ -129,7 +129,3 @@ def main() -> None:
         path = options.folder / f"{name}.txt"
         path.write_text(write(options.size), encoding="utf-8", newline="")
         print(f"{path}: {path.stat().st_size:,} bytes")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Loading, saving and extending large vocabularies, next to transformers: `python -m benchmarks.large_vocabularies`.
+"""Loading, saving and extending large vocabularies, next to transformers: `python -m benchmarks large_vocabularies`.
 
 Give folders with a `tokenizer.json` each. Every run is a process; the two libraries take turns. Times are CPU seconds,
 medians with the range. A folder is refused if the two load tokenizers with different ids.
@@ -14,10 +14,12 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from benchmarks import measure
 
 SAMPLE = "Hello world! The naïve café costs 3.50 € — 你好，世界. Привет\n\n\tdef f(x):  return x ** 2  # it's"
 NEW_TOKENS = 20
@@ -105,17 +107,15 @@ def _shown(times: list[float]) -> str:
     return f"{median(times):.3f} ({min(times):.3f}–{max(times):.3f})" if times else ""
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.large_vocabularies", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks large_vocabularies", description=__doc__)
     parser.add_argument("folders", nargs="+", metavar="FOLDER")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--run", choices=["hf_bpe", "transformers"], help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     if options.run:
-        # As in benchmarks.worker: what is installed is measured, not the source in the clone.
-        clone = str(Path(__file__).resolve().parent.parent)
-        sys.path[:] = [*(path for path in sys.path if path not in ("", clone)), clone]
+        measure.prefer_installed()
         print(json.dumps(run(options.run, options.folders[0])))
         return
     for folder in options.folders:

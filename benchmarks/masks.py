@@ -1,4 +1,4 @@
-"""Masks of canonical ids: `python -m benchmarks.masks TOKENIZER... --text FILE...`.
+"""Masks of canonical ids: `python -m benchmarks masks TOKENIZER... --text FILE...`.
 
 Each tokenizer is loaded in a process of its own. After its first mask, which prepares all tables, come masks for each
 id of the beginning of each text, as while sampling, and then the same ones again. Text is normalized to NFC, and a mask
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 import unicodedata
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -61,20 +62,16 @@ def measure(folder: Path, texts: list[str], size: int) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tokenizers", nargs="+", type=Path, metavar="TOKENIZER")
     parser.add_argument("--text", nargs="+", type=Path, required=True, metavar="FILE")
     parser.add_argument("--size", type=int, default=1000, help="ids of each text")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     texts = [unicodedata.normalize("NFC", path.read_text("utf-8")[: 20 * arguments.size]) for path in arguments.text]
     print("| tokenizer | first mask | heal | median step | 99 % below | over 1 ms | median, text seen |")
     print("|---|---|---|---|---|---|---|")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         for row in pool.map(partial(measure, texts=texts, size=arguments.size), arguments.tokenizers):
             print(row, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,6 +9,12 @@ import time
 from pathlib import Path
 
 
+def prefer_installed() -> None:
+    """Import hf_bpe as installed: `python -m` puts the clone in front, where it lies without its native module."""
+    clone = str(Path(__file__).resolve().parent.parent)
+    sys.path[:] = [*(path for path in sys.path if path not in ("", clone)), clone]
+
+
 def pin(threads: int) -> None:
     """Keep this process and its threads on as many cores as it may use threads, where the system can do that."""
     if hasattr(os, "sched_setaffinity"):

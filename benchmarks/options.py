@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import measure
-from benchmarks.calls import CASES as CALLS
 from benchmarks.vocabulary import PATTERNS
 from benchmarks.worst_cases import CASES
 
@@ -26,7 +25,6 @@ ENCODING_OTHERS = ["quicktok"]
 COLD = ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers:lists"]
 DECODING = ["hf_bpe", "tiktoken", "gigatoken", "tokenizers", "transformers"]
 LATENCY = LOADING = ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers", "transformers"]
-CALLING = ["hf_bpe", "transformers", "gigatoken", "fastokens"]
 WORST = ["hf_bpe", "tiktoken", "gigatoken", "wordchipper"]
 
 
@@ -41,7 +39,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Benchmarks of hf_bpe and its peers; see README.md."
+        prog="python -m benchmarks",
+        description="Benchmarks of hf_bpe and its peers; README.md also lists tasks with a command line of their own.",
     )
     tasks = parser.add_subparsers(dest="task", required=True)
 
@@ -90,17 +89,6 @@ def _parser() -> argparse.ArgumentParser:
     loading = tasks.add_parser("loading", help="from the imported library to the first ids, on one thread")
     _add_common(loading, LOADING)
     _add_vocabulary(loading)
-
-    calls = tasks.add_parser("calls", help="what users of transformers call, on GPT-2's vocabulary")
-    _add_files(calls)
-    _add_common(calls, CALLING)
-    calls.add_argument("--gpt2", type=Path, metavar="FOLDER", required=True, help="with vocab.json and merges.txt")
-    calls.set_defaults(ranks=None, tokenizer_json=None, vocabulary="gpt2")
-    _add_threads(calls)
-    calls.add_argument("--texts", type=_positive, default=1000, help="in a list, and calls on one (default 1000)")
-    calls.add_argument("--size", type=_positive, default=2000, help="bytes of each (default 2000)")
-    calls.add_argument("--cases", nargs="+", choices=CALLS, default=CALLS, metavar="CASE", help="which")
-    calls.add_argument("--warm", action="store_true", help="call with the same texts once before, not with fresh ones")
 
     worst = tasks.add_parser("worst", help="from one long text to ids, on one thread")
     _add_files(worst)

@@ -62,6 +62,11 @@ def assemble(
     }
 
 
+def medians(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result to keep, without the single runs."""
+    return {name: value for name, value in result.items() if name != "runs"}
+
+
 def summarize(runs: Sequence[dict[str, Any]], size: int) -> list[dict[str, Any]]:
     """Return one row a subject, number of threads and contender, the fastest first; times are medians.
 
@@ -125,7 +130,7 @@ def label(result: dict[str, Any], contender: str) -> str:
         name += f", {peer['engine']}"
     if peer["ties"]:
         return f"{name}, {_TIES[peer['ties']]}"
-    into = peer.get("into")  # results from before there was encoding do not have it
+    into = peer["into"]
     return f"{name} ({into})" if into != result["options"].get("into") else name
 
 

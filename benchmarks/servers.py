@@ -4,8 +4,8 @@ r"""The tokenizer paths of vLLM and SGLang, imported from their wheels: ids, and
     pip install --no-deps cbor2 aiohttp aiohappyeyeballs aiosignal frozenlist multidict propcache yarl openai distro \
         jiter openai_harmony pybase64 cachetools prometheus_client orjson msgspec pyzmq fastapi starlette uvloop \
         apache-tvm-ffi opentelemetry-api
-    python -m benchmarks.servers vllm WHEELS/vllm*.whl FOLDER... --files FILE...
-    python -m benchmarks.servers sglang WHEELS/sglang*.whl FOLDER... --files FILE...
+    python -m benchmarks servers vllm WHEELS/vllm*.whl FOLDER... --files FILE...
+    python -m benchmarks servers sglang WHEELS/sglang*.whl FOLDER... --files FILE...
 
 Three processes load a tokenizer as the server does, after it has called its plugins: without hf_bpe, with
 HF_BPE_ACCELERATE=1, and with HF_BPE_PREFIX_CACHE=256MB, too. They take turns with the same prompts, whose ids must be
@@ -188,7 +188,3 @@ def main(arguments: list[str] | None = None) -> None:
             path = unpacked
         for folder in given.folders:
             print(json.dumps(turns(given.server, path, folder, source, given.begin, given.turns)), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Superwords by size and by the merges of stage 1: `python -m benchmarks.superwords FILE... --output RESULTS.json`.
+"""Superwords by size and by the merges of stage 1: `python -m benchmarks superwords FILE... --output RESULTS.json`.
 
 For each file: bytes per token of its last twentieth, by tokenizers trained on the rest, in plain BPE and with
 superwords after shares of the vocabulary.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +42,13 @@ def measure(path: Path, sizes: list[int], pattern: str) -> dict[str, Any]:
     return {"file": path.name, "held_out_bytes": held_bytes, "sizes": rows}
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.superwords", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks superwords", description=__doc__)
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--sizes", type=int, nargs="+", default=[32768, 65536, 131072])
     parser.add_argument("--pattern", default="o200k", help="of stage 1 and of plain BPE")
     parser.add_argument("--output", type=Path, required=True)
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     results = [measure(path, options.sizes, options.pattern) for path in options.files]
     options.output.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    main()

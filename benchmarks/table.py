@@ -48,7 +48,7 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
     unit, scale, form = "seconds", 1.0, "{:.3f}"
     if task == "latency":
         unit, scale, form = "microseconds", 1e6 / result["options"]["calls"], "{:.2f}"
-    elif task in ("calls", "cold"):
+    elif task == "cold":
         unit, scale, form = "milliseconds", 1e3, "{:.2f}"
 
     def spread(row: dict[str, Any]) -> str:
@@ -61,8 +61,7 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
     if task in ("training", "splitting"):
         columns.append(("ratio", lambda row: f"{1 / row['times_as_fast_as'][baseline]:.2f}x"))
     else:
-        known = "transformers" if task == "calls" else tiktoken(result)
-        columns += [_speed_beside(name) for name in dict.fromkeys([baseline, known]) if name is not None]
+        columns += [_speed_beside(name) for name in dict.fromkeys([baseline, tiktoken(result)]) if name is not None]
     if task == "loading":
         columns.append(("import s", lambda row: f"{row['import_seconds']:.3f}"))
     elif task != "latency":

@@ -1,4 +1,4 @@
-"""Two threads next to one: `python -m benchmarks.threads FILE... --gpt2 FOLDER --output RESULTS.json`.
+"""Two threads next to one: `python -m benchmarks threads FILE... --gpt2 FOLDER --output RESULTS.json`.
 
 With `--tokenizer-json FILE` instead of `--gpt2` texts are encoded with that.
 
@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -233,9 +233,7 @@ def _run(part: str, options: dict[str, Any], threads: int) -> dict[str, Any]:
 
 
 def _work(path: str) -> None:
-    # `python -m` puts the clone in front, where hf_bpe lies without its native module.
-    clone = str(Path(__file__).resolve().parent.parent)
-    sys.path[:] = [*(each for each in sys.path if each not in ("", clone)), clone]
+    measure.prefer_installed()
     job = json.load(sys.stdin)
     measure.pin(job["threads"])
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -244,21 +242,21 @@ def _work(path: str) -> None:
     Path(path).write_text(json.dumps(result), "utf-8")
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Run the command line."""
     if sys.argv[1:2] == ["--worker"]:
         return _work(sys.argv[2])
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.threads", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks threads", description=__doc__)
     parser.add_argument("files", nargs="+", metavar="FILE", type=Path)
-    given = parser.add_mutually_exclusive_group(required=True)
-    given.add_argument("--gpt2", metavar="FOLDER", type=Path, help="with vocab.json and merges.txt")
-    given.add_argument("--tokenizer-json", metavar="FILE", type=Path, help="of another vocabulary")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--gpt2", metavar="FOLDER", type=Path, help="with vocab.json and merges.txt")
+    source.add_argument("--tokenizer-json", metavar="FILE", type=Path, help="of another vocabulary")
     parser.add_argument("--slices", type=int, default=3, help="of each file (default 3)")
     parser.add_argument("--repeats", type=int, default=7, help="processes of each kind (default 7)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=[*PARTS], help="which")
     parser.add_argument("--realtime", action="store_true", help="before all other processes, on Linux (needs root)")
     parser.add_argument("--output", type=Path, help="where to write the results as JSON")
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     where = report.machine()
     files = [str(file.resolve()) for file in options.files]
     common = {

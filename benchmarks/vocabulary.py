@@ -26,8 +26,6 @@ PATTERNS = {"gpt2": GPT2, "cl100k": CL100K, "o200k": O200K, "llama3": CL100K}
 VOCAB, MERGES = "vocab.json", "merges.txt"
 RANKS = "ranks.tiktoken"
 TOKENIZER = "tokenizer.json"
-TWO_FILES = "gpt2"
-"""A folder with nothing but VOCAB and MERGES, as they were given; not made from ranks."""
 
 
 def prepare(
@@ -66,9 +64,6 @@ def prepare(
         made = [vocab[line.replace(" ", "")] for line in merges]
         if made != sorted(made):
             raise ValueError(f"{gpt2}: the tokens are not numbered in the order of their merges")
-        (folder / TWO_FILES).mkdir()
-        for name in (VOCAB, MERGES):
-            shutil.copy(gpt2 / name, folder / TWO_FILES)
     elif ranks is not None:
         tokens = read_ranks(ranks)
         vocab = {_printable(token): rank for token, rank in tokens.items()}

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import calls, measure, tasks
+from benchmarks import measure, tasks
 from benchmarks.job import Job, read_documents
 from benchmarks.peers import load
 
@@ -64,8 +64,6 @@ def perform(job: Job) -> dict[str, Any]:
 
 def _work(job: Job, peer: ModuleType) -> Any:
     """Return the task, ready to run: the peer's own class of that name, or ours with its tokenizer."""
-    if job.task == "calls":
-        return calls.make(job, peer)
     name = job.task.capitalize()
     if hasattr(tasks, name):
         return getattr(tasks, name)(job, peer.Tokenizer)
@@ -84,9 +82,7 @@ def _reading_seconds(job: Job) -> float:
 
 def main() -> None:
     """Run as the module's description says."""
-    # `python -m` puts the clone in front, where hf_bpe lies without its native module. What is installed is measured.
-    clone = str(Path(__file__).resolve().parent.parent)
-    sys.path[:] = [*(path for path in sys.path if path not in ("", clone)), clone]
+    measure.prefer_installed()
     fields = json.load(sys.stdin)
     result = perform(Job(**{**fields, "files": tuple(fields["files"])}))
     Path(sys.argv[1]).write_text(json.dumps(result, default=bytes.hex), encoding="utf-8")

@@ -116,7 +116,7 @@ benchmark() {
     return
   fi
   pip install --quiet --force-reinstall --no-deps .
-  python -m benchmarks.threads "$HF_BPE_TEST_DATA/text/english.txt" --gpt2 "$HF_BPE_TEST_DATA/gpt2" \
+  python -m benchmarks threads "$HF_BPE_TEST_DATA/text/english.txt" --gpt2 "$HF_BPE_TEST_DATA/gpt2" \
     --parts calls python machine
 }
 

@@ -44,7 +44,6 @@ class Task(Protocol):
 
 def load(job: Job) -> ModuleType:
     """Return the module of a job's peer: the one of that name in the package of the task, else any other."""
-    packages = {"training": __name__, "splitting": __name__, "calls": "benchmarks.drop_ins"}
-    package = packages.get(job.task, "benchmarks.encoders")
+    package = __name__ if job.task in ("training", "splitting") else "benchmarks.encoders"
     own = f"{package}.{job.peer}"
     return importlib.import_module(own if importlib.util.find_spec(own) else job.peer)
