@@ -74,7 +74,7 @@ def _say(line: str) -> None:
 @contextlib.contextmanager
 def _vocabulary(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
     """Prepare the vocabulary of the tasks that take one, for as long as they run: its folder and what to say of it."""
-    if options.task in ("training", "splitting"):
+    if options.task == "training":
         yield "", {}
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -102,17 +102,13 @@ def _jobs(name: str, options: argparse.Namespace, folder: str, vocabulary: dict[
     elif options.task == "decoding":
         for file in files:
             yield dataclasses.replace(job, files=(file,))
-    elif options.task == "worst":
-        for case in options.cases:
-            for size in (options.size, 2 * options.size):
-                yield dataclasses.replace(job, case=case, size=size, limit=options.limit)
     else:
         yield dataclasses.replace(job, calls=getattr(options, "calls", 1))
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options that a result has to be read with."""
-    names = ("threads", "repeats", "vocab_size", "into", "warm", "calls", "size", "cases", "limit")
+    names = ("threads", "repeats", "vocab_size", "into", "warm", "calls", "size")
     return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 

@@ -17,7 +17,7 @@ def check_agreement(results: Mapping[Job, tuple[str | None, Any]]) -> list[str]:
 
     Args:
         results: for each job its way with ties (None where there is no such thing) and what came out: a list of merges,
-            a number, or name of a text → digest of what came of it. Results on the same subject have to be equal where
+            or name of a text → digest of what came of it. Results on the same subject have to be equal where
             the ties are the same; where they are not, as long.
 
     Raises:
@@ -73,7 +73,7 @@ def _prefix(job: Job, ties: str | None) -> str:
 def _size(outcome: Any) -> str:
     if isinstance(outcome, dict):
         return f"for {len(outcome):,} text{'s' if len(outcome) != 1 else ''}"
-    return f"{len(outcome):,} merges" if isinstance(outcome, list) else f"{outcome:,} pre-tokens"
+    return f"{len(outcome):,} merges"
 
 
 def _common(one: list[Any], two: list[Any]) -> int:

@@ -3,9 +3,7 @@
 Give folders with the `tokenizer.json` of BPE in the manner of SentencePiece, and files with `<|endoftext|>` between
 documents. Whole documents are dealt out to one slice more than there are rounds, and cut into texts of 1 to 4 kB. Each
 library encodes the first slice untimed, and then, in turns with the others, the slice of each round, which it has not
-seen. Nothing is timed unless all ids are equal. Then prompts of 28,000 tokens, each of them new, in calls of a fast
-tokenizer of transformers and of what `accelerate` makes of it. Then texts of 1 to 8 MB that are one word, of which the
-time a megabyte should stay the same.
+seen. Nothing is timed unless all ids are equal.
 """
 
 from __future__ import annotations
@@ -20,19 +18,8 @@ from typing import Any
 
 import numpy as np
 
-HOSTILE = {
-    "one letter": "a",
-    "no space": "abcdefgh",
-    "spaces": " ",
-    "▁": "▁",
-    "newlines": "\n",
-    "CJK": "日本",
-    "emoji": "🎉",
-}
-HOSTILE |= {"an unknown character": "\U00012345", "unknown, two": "\U00012345\U00012346"}
 ROUNDS = 5
 TEXT = 4000  # characters
-PROMPT = 28_000  # tokens
 
 Encode = Callable[[list[str]], Any]
 
@@ -109,50 +96,6 @@ def measure(folder: Path, file: Path) -> None:
         print(f"{folder.name:14}{file.name:20}{name:22}{speed:8.1f} MB/s   hf_bpe is {ours / speed:6.2f} ×", flush=True)
 
 
-def prompts(folder: Path, file: Path) -> None:
-    """Print the time of calls with long prompts."""
-    from transformers import PreTrainedTokenizerFast
-
-    from hf_bpe import accelerate
-
-    plain = PreTrainedTokenizerFast.from_pretrained(folder)
-    fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
-    text = file.read_text("utf-8")[: 8 * PROMPT * (ROUNDS + 1)].replace("<|endoftext|>", "")
-    offsets = plain(text, return_offsets_mapping=True, add_special_tokens=False)["offset_mapping"]
-    ends = [end for _, end in offsets[PROMPT - 1 :: PROMPT]][: ROUNDS + 1]
-    given = [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-    calls: dict[str, Callable[[str], Any]] = {"hf_bpe": fast, "transformers": plain}
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for number, prompt in enumerate(given):
-        results = []
-        for name in [*calls][:: 1 - 2 * (number % 2)]:
-            start = time.perf_counter()
-            results.append(calls[name](prompt))
-            times[name].append(time.perf_counter() - start)
-        if results[0].data != results[1].data:
-            raise SystemExit(f"{folder.name}, {file.name}: hf_bpe and transformers give different ids")
-    ours, theirs = (statistics.median(times[name][1:]) for name in calls)
-    print(
-        f"{folder.name:14}{file.name:20}prompt of {PROMPT} tokens: {ours * 1e3:.2f} ms, transformers "
-        f"{theirs * 1e3:.1f}: {theirs / ours:.1f} ×",
-        flush=True,
-    )
-
-
-def hostile(folder: Path) -> None:
-    """Print the time a megabyte of texts of one word, of several sizes."""
-    encode = encoders(folder)["hf_bpe"][0]
-    encode(["warm up " * 1000])
-    for name, unit in HOSTILE.items():
-        times = []
-        for size in (1_000_000, 2_000_000, 4_000_000, 8_000_000):
-            times.append(seconds(encode, [unit * (size // len(unit.encode()))]) * 1e9 / size)
-        print(
-            f"{folder.name:14}{name:22}" + "".join(f"{each:8.1f}" for each in times) + "  ms/MB at 1, 2, 4 and 8 MB",
-            flush=True,
-        )
-
-
 def seconds(encode: Encode, texts: list[str]) -> float:
     """Return the time of encoding texts."""
     start = time.perf_counter()
@@ -170,5 +113,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for folder in options.folders:
         for file in options.files:
             measure(folder, file)
-            prompts(folder, file)
-        hostile(folder)

@@ -24,17 +24,16 @@ class Job:
         threads: how many the peer may use, and how many cores it gets.
         ties: training only: how the peer is to order pairs of equal count; None for its first way.
         vocab_size: training only: bytes, SEPARATOR and merges.
-        vocabulary: all but training and splitting: a folder made by `benchmarks.vocabulary.prepare`.
+        vocabulary: all but training: a folder made by `benchmarks.vocabulary.prepare`.
         pattern: the kind of the vocabulary, of `benchmarks.vocabulary.PATTERNS`.
         separator_id: the id of SEPARATOR in the vocabulary.
         into: encoding and cold: what the ids are to come in, "lists" or "numpy".
         rounds: encoding and decoding: how many slices of the text are timed, one a round.
         round: which round this is. 0 is the run before them: it does all the text, to be compared.
         warm: encoding only: do the same slice once untimed before it is timed.
-        case: worst: which of `benchmarks.worst_cases.CASES`; cold: which of `benchmarks.tasks.COLD`.
-        size: worst: how many bytes of it; encoding: how many bytes of each text; 0 for the usual 1 to 9 kB.
+        case: cold only: which of `benchmarks.tasks.COLD`.
+        size: encoding only: how many bytes of each text; 0 for the usual 1 to 9 kB.
         calls: latency only: how many calls.
-        limit: seconds after which the work is given up, 0 for never.
     """
 
     task: str
@@ -53,7 +52,6 @@ class Job:
     case: str = ""
     size: int = 0
     calls: int = 1
-    limit: float = 0.0
 
     @property
     def contender(self) -> str:
@@ -64,8 +62,6 @@ class Job:
     @property
     def subject(self) -> str:
         """What is worked on, where each file or case is a measurement of its own; results are compared within one."""
-        if self.task == "worst":
-            return f"{self.case}, {self.size / 1e6:g} MB"
         if self.task == "cold":
             return f"{Path(self.files[0]).stem}, {self.case}"
         return Path(self.files[0]).stem if self.task in ("encoding", "decoding") else ""

@@ -8,13 +8,11 @@ from pathlib import Path
 
 from benchmarks import measure
 from benchmarks.vocabulary import PATTERNS
-from benchmarks.worst_cases import CASES
 
 TRAINING = ["hf_bpe:huggingface", "hf_bpe:lexicographic", "gigatoken:huggingface"]
 TRAINING += ["ffbpe:huggingface", "rustbpe:raw_ids", "tokenizers:huggingface"]
 # With these every way of breaking ties has two independent peers that must give the same merges.
 TRAINING_WITNESSES = ["gigatoken:raw_ids", "ffbpe:lexicographic"]
-SPLITTING = ["hf_bpe", "gigatoken", "regex", "tokenizers"]
 # The last two have no API for arrays, so their lists are compared with the arrays of the others.
 ENCODING = {
     "lists": ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers", "transformers"],
@@ -25,7 +23,6 @@ ENCODING_OTHERS = ["quicktok"]
 COLD = ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers:lists"]
 DECODING = ["hf_bpe", "tiktoken", "gigatoken", "tokenizers", "transformers"]
 LATENCY = LOADING = ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers", "transformers"]
-WORST = ["hf_bpe", "tiktoken", "gigatoken", "wordchipper"]
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -52,10 +49,6 @@ def _parser() -> argparse.ArgumentParser:
     training.add_argument(
         "--witnesses", nargs="*", default=TRAINING_WITNESSES, metavar="PEER:TIES", help="compared only, not timed"
     )
-
-    splitting = tasks.add_parser("splitting", help="from bytes to the number of pre-tokens, on one thread")
-    _add_files(splitting)
-    _add_common(splitting, SPLITTING)
 
     encoding = tasks.add_parser("encoding", help="from short texts to ids, each FILE for itself")
     _add_files(encoding)
@@ -89,14 +82,6 @@ def _parser() -> argparse.ArgumentParser:
     loading = tasks.add_parser("loading", help="from the imported library to the first ids, on one thread")
     _add_common(loading, LOADING)
     _add_vocabulary(loading)
-
-    worst = tasks.add_parser("worst", help="from one long text to ids, on one thread")
-    _add_files(worst)
-    _add_common(worst, WORST, repeats=3)
-    _add_vocabulary(worst)
-    worst.add_argument("--size", type=_positive, default=1_000_000, help="bytes of each text; then twice as many")
-    worst.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES), metavar="CASE", help="which")
-    worst.add_argument("--limit", type=float, default=30.0, help="seconds after which a run is given up (default 30)")
 
     chart = tasks.add_parser("chart", help="draw results as an SVG (needs matplotlib)")
     chart.add_argument("results", type=Path)

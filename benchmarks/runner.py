@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -23,15 +22,10 @@ class RunError(Exception):
     """A run that failed; the message says why."""
 
 
-class TooSlow(Exception):
-    """A run was given up at its limit of time."""
-
-
 def run(job: Job) -> dict[str, Any]:
     """Do one run in a process of its own and return what `worker.perform` returns.
 
     Raises:
-        TooSlow: the work took longer than `job.limit`.
         RunError: the process failed.
     """
     environment = {
@@ -51,8 +45,6 @@ def run(job: Job) -> dict[str, Any]:
             text=True,
             check=False,
         )
-        if done.returncode == -signal.SIGALRM:
-            raise TooSlow
         if done.returncode != 0:
             reason = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
             raise RunError(f"{job.contender}: {reason[0]}")
@@ -86,8 +78,7 @@ def benchmark(
 
     Returns:
         "contenders": name → version, entry_point and so on; "agreement": sentences about what was compared; "runs":
-        every timed run; "given_up": the jobs that took longer than their limit when they were to be compared, not timed
-        then; "left_out": those that were left out, with the reason.
+        every timed run; "left_out": the jobs that were left out, with the reason.
 
     Raises:
         Disagreement: results differ that have to be equal; nothing has been timed then.
@@ -96,16 +87,12 @@ def benchmark(
     timed = [dataclasses.replace(job, threads=number, rounds=repeats) for number in threads for job in jobs]
     outcomes: dict[Job, Any] = {}
     contenders: dict[str, Any] = {}
-    given_up, left_out = [], []
+    left_out = []
     expected: dict[str, Any] = {}
     for job in [*timed, *(dataclasses.replace(job, threads=max(threads)) for job in witnesses)]:
         say(f"comparing {_describe(job)}")
         try:
             measured = run(job)
-        except TooSlow:
-            say(f"given up: more than {job.limit:g} s")
-            given_up.append({**_names(job), "more_than_seconds": job.limit})
-            continue
         except RunError as error:
             if not leaves_out:
                 raise
@@ -131,13 +118,13 @@ def benchmark(
         for group in groups.values():
             # Each round begins with another contender, so that none always follows the same one.
             for job in [*group[number % len(group) :], *group[: number % len(group)]]:
-                measured = run(dataclasses.replace(job, round=number + 1, limit=0.0))
+                measured = run(dataclasses.replace(job, round=number + 1))
                 if not is_part(measured.pop("outcome"), outcomes[job]):
                     raise Disagreement(f"{job.contender}: a timed run gave another result than the run before it")
                 measured.pop("peer")
                 runs.append({**_names(job), "round": number + 1, **measured})
                 say(f"round {number + 1} of {repeats}: {_describe(job)}: {measured['seconds']:.3f} s")
-    return {"contenders": contenders, "agreement": agreement, "runs": runs, "given_up": given_up, "left_out": left_out}
+    return {"contenders": contenders, "agreement": agreement, "runs": runs, "left_out": left_out}
 
 
 def _names(job: Job) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.report import label, tiktoken
@@ -26,15 +26,7 @@ def table(result: dict[str, Any]) -> str:
             subject = row["subject"]
             text += ["", subject]
         text.append(line)
-    for one in result["given_up"]:
-        name = f"{one['subject']}: {_label_or_name(result, one['contender'])}, threads: {one['threads']}"
-        text.append(f"{name}: more than {one['more_than_seconds']:g} s")
     return "\n".join(text)
-
-
-def _label_or_name(result: dict[str, Any], contender: str) -> str:
-    """Return the label of a contender, or its name if all of its runs were given up."""
-    return label(result, contender) if contender in result["contenders"] else contender
 
 
 def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
@@ -58,7 +50,7 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
         (unit, lambda row: form.format(row["seconds"] * scale)),
         ("(least-most)", lambda row: f"({spread(row)})"),
     ]
-    if task in ("training", "splitting"):
+    if task == "training":
         columns.append(("ratio", lambda row: f"{1 / row['times_as_fast_as'][baseline]:.2f}x"))
     else:
         columns += [_speed_beside(name) for name in dict.fromkeys([baseline, tiktoken(result)]) if name is not None]
@@ -66,8 +58,6 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
         columns.append(("import s", lambda row: f"{row['import_seconds']:.3f}"))
     elif task != "latency":
         columns.append(("MB/s", lambda row: _or_dash(row["megabytes_per_second"] or None, "{:.1f}")))
-    if task == "worst":
-        columns.append(("for twice the text", _growth(result["summary"])))
     columns.append(("CPU s", lambda row: f"{row['cpu_seconds']:.2f}"))
     if task == "training":
         columns.append(("reading s", lambda row: _or_dash(row["reading_seconds"], "{:.3f}")))
@@ -79,23 +69,6 @@ def _speed_beside(contender: str) -> tuple[str, Cell]:
     name = contender.partition(":")[0]
     whose = f"{name}'" if name.endswith("s") else f"{name}'s"
     return f"speed / {whose}", lambda row: _or_dash(row["times_as_fast_as"].get(contender), "{:.2f}")
-
-
-def _growth(rows: Sequence[dict[str, Any]]) -> Cell:
-    """Return what says, in the row of a case at its smaller size, how many times as long the larger one takes."""
-    times: dict[tuple[str, str, int], list[float]] = {}
-
-    def key(row: dict[str, Any]) -> tuple[str, str, int]:
-        return row["subject"].rpartition(", ")[0], row["contender"], row["threads"]
-
-    for row in rows:
-        times.setdefault(key(row), []).append(row["seconds"])
-
-    def cell(row: dict[str, Any]) -> str:
-        first, *more = times[key(row)]
-        return f"{more[0] / first:.2f}x" if more and row["seconds"] == first else ""
-
-    return cell
 
 
 def _peak(row: dict[str, Any]) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
-from benchmarks import worst_cases
 from benchmarks.encoders import Tokenizer
 from benchmarks.job import Job
 from benchmarks.slices import read_slices
@@ -142,24 +141,6 @@ class Loading:
 
     def outcome(self) -> dict[str, str]:
         return {GREETING: digest(self.ids)}
-
-
-class Worst:
-    """One long text to ids, after a call on a few words."""
-
-    def __init__(self, job: Job, make: type[Tokenizer]) -> None:
-        self.text = worst_cases.make(job.case, job.size, job.files)
-        self.bytes = len(self.text.encode())
-        tokenizer = make(job)
-        self.encode = _entry_point(tokenizer, "encode_one", job)
-        self.entry_point = tokenizer.entry_points["encode_one"]
-        self.encode(GREETING)
-
-    def run(self) -> None:
-        self.ids = self.encode(self.text)
-
-    def outcome(self) -> dict[str, str]:
-        return {"the text": digest(self.ids)}
 
 
 def digest(ids: Sequence[int]) -> str:

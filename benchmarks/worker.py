@@ -8,7 +8,6 @@ from __future__ import annotations
 import collections
 import importlib.metadata
 import json
-import signal
 import sys
 import time
 from pathlib import Path
@@ -28,12 +27,10 @@ def perform(job: Job) -> dict[str, Any]:
     import_seconds = time.perf_counter() - start
     work = _work(job, peer)
 
-    signal.setitimer(signal.ITIMER_REAL, job.limit)  # nobody handles it, so it ends the process, whatever holds the GIL
     start_bytes = measure.peak_bytes()
     cpu, start = measure.cpu_seconds(), time.perf_counter()
     work.run()
     seconds, cpu = time.perf_counter() - start, measure.cpu_seconds() - cpu
-    signal.setitimer(signal.ITIMER_REAL, 0)
     memory = {
         "start_bytes": start_bytes,
         "live_bytes": measure.live_bytes(),

@@ -1,7 +1,7 @@
-"""The peers of training and splitting: a module each, which imports the library and says how it does a task fastest.
+"""The peers of training: a module each, which imports the library and says how it does a task fastest.
 
-A peer's module says in DISTRIBUTION which installed package it measures, and has a class for each task it can do, named
-as the task: `Training`, `Splitting`. Such a class has the attributes and methods of `Task`. Encoding and what follows
+A peer's module says in DISTRIBUTION which installed package it measures, and has a class `Training` with the
+attributes and methods of `Task`. Encoding and what follows
 from it is in `benchmarks.encoders`.
 """
 
@@ -33,10 +33,10 @@ class Task(Protocol):
     def __init__(self, job: Job) -> None: ...
 
     def run(self) -> None:
-        """Do the work, from files (training) or bytes in memory (splitting) to the result in memory."""
+        """Do the work, from files to the result in memory."""
 
     def outcome(self) -> Any:
-        """Return the result for comparison: the merges as a list of pairs of bytes, or the number of pre-tokens.
+        """Return the result for comparison: the merges as a list of pairs of bytes.
 
         Or name of a text → what came of it, in a few characters: then a run may give a part of what another gives.
         """
@@ -44,6 +44,6 @@ class Task(Protocol):
 
 def load(job: Job) -> ModuleType:
     """Return the module of a job's peer: the one of that name in the package of the task, else any other."""
-    package = __name__ if job.task in ("training", "splitting") else "benchmarks.encoders"
+    package = __name__ if job.task == "training" else "benchmarks.encoders"
     own = f"{package}.{job.peer}"
     return importlib.import_module(own if importlib.util.find_spec(own) else job.peer)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gigatoken
-from gigatoken.gigatoken_rs import pretokenized_counts
 
-from benchmarks.job import SEPARATOR, Job, read_documents
+from benchmarks.job import SEPARATOR, Job
 
 DISTRIBUTION = "gigatoken"
 
@@ -28,21 +27,3 @@ class Training:
 
     def outcome(self) -> list[tuple[bytes, bytes]]:
         return self.merges
-
-
-class Splitting:
-    """`pretokenized_counts`: its splitter cannot be called alone.
-
-    The other entry point, the iterator `pretokenizer`, hands each pre-token to Python and takes twice the time.
-    """
-
-    entry_point = "bytes of all documents; the pre-tokens are counted too, a list of the distinct ones comes back"
-
-    def __init__(self, job: Job) -> None:
-        self.data = SEPARATOR.join(read_documents(job.files)).encode()
-
-    def run(self) -> None:
-        self.total = sum(count for _, count in pretokenized_counts(self.data, SEPARATOR.encode()))
-
-    def outcome(self) -> int:
-        return self.total

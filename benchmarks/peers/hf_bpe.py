@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import hf_bpe
-from benchmarks.job import SEPARATOR, Job, read_documents
+from benchmarks.job import SEPARATOR, Job
 from hf_bpe._native_core import native_core
-from hf_bpe.reference import pre_tokenize
 
 DISTRIBUTION = "hf_bpe"
-NATIVE = native_core()
-ENGINE = "Python" if NATIVE is None else "native"
+ENGINE = "Python" if native_core() is None else "native"
 
 
 class Training:
@@ -36,21 +34,3 @@ class Training:
 
     def outcome(self) -> list[tuple[bytes, bytes]]:
         return self.model.merges
-
-
-class Splitting:
-    """The scanner of the native core alone; of the Python engine what it has."""
-
-    entry_point = "bytes of a document; nothing but the number comes back"
-
-    def __init__(self, job: Job) -> None:
-        self.documents = [document.encode() for document in read_documents(job.files)]
-
-    def run(self) -> None:
-        if NATIVE is None:
-            self.total = sum(len(pre_tokenize(document, "gpt2")) for document in self.documents)
-        else:
-            self.total = sum(NATIVE.count_pre_tokens(document, "gpt2") for document in self.documents)
-
-    def outcome(self) -> int:
-        return self.total

@@ -35,19 +35,3 @@ class Training:
 
     def outcome(self) -> list[tuple[bytes, bytes]]:
         return from_printable_pairs(json.loads(self.tokenizer.to_str())["model"]["merges"])
-
-
-class Splitting:
-    """`pre_tokenize_str`, which makes a string and two offsets of each pre-token."""
-
-    entry_point = "bytes of a document, decoded in the timed part; a list of strings and offsets comes back"
-
-    def __init__(self, job: Job) -> None:
-        self.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        self.documents = [document.encode() for document in read_documents(job.files)]
-
-    def run(self) -> None:
-        self.total = sum(len(self.pre_tokenizer.pre_tokenize_str(document.decode())) for document in self.documents)
-
-    def outcome(self) -> int:
-        return self.total

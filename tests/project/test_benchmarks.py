@@ -44,24 +44,6 @@ class Tokenizer(tiktoken.Tokenizer):
 
 TIKTOKEN = "from benchmarks.encoders.tiktoken import *\n"
 
-SLOW_ENCODER = """
-import signal
-
-from benchmarks.encoders import tiktoken
-
-DISTRIBUTION = "tiktoken"
-
-class Tokenizer(tiktoken.Tokenizer):
-    def __init__(self, job):
-        super().__init__(job)
-        encode = self.encode_one
-        self.encode_one = lambda text: self.run_out_of_time() if len(text) > 1500 else encode(text)
-
-    def run_out_of_time(self):
-        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 500
-        signal.raise_signal(signal.SIGALRM)  # as the timer does
-"""
-
 PEERS = ["hf_bpe", "tiktoken", "tokenizers", *by_profile(quick=[], thorough=["transformers"])]
 
 
@@ -129,18 +111,6 @@ def test_ties_that_a_peer_cannot_do_are_refused(tmp_path, text):
     done, _ = train(tmp_path, text, "tokenizers:lexicographic")
     assert done.returncode == 1
     assert "ties 'lexicographic' are not known; expected one of huggingface" in done.stderr
-
-
-@thorough
-def test_splitting_is_compared_and_timed(tmp_path, text):
-    output = tmp_path / "splitting.json"
-    peers = ["hf_bpe", "regex", "tokenizers"]
-    done = run(tmp_path, "splitting", text, "--peers", *peers, "--repeats", 1, "--output", output)
-    assert done.returncode == 0, done.stderr
-    assert "hf_bpe, regex, tokenizers give the same" in done.stderr
-    result = json.loads(output.read_text(encoding="utf-8"))
-    assert sorted(row["contender"] for row in result["summary"]) == sorted(peers)
-    assert all(row["megabytes_per_second"] > 0 for row in result["summary"])
 
 
 def test_merges_are_found_from_ranks(monkeypatch):
@@ -257,37 +227,6 @@ def test_other_tasks_are_compared_and_timed(tmp_path, text, gpt2, task):
     assert f"{', '.join(PEERS)} give the same" in done.stderr
     assert sorted(row["contender"] for row in result["summary"]) == sorted(PEERS)
     assert all(row["seconds"] > 0 and row["import_seconds"] > 0 for row in result["summary"])
-
-
-@thorough
-def test_the_worst_cases_are_compared_and_timed(tmp_path, text, gpt2):
-    options = ["--size", 2000, "--cases", "random bytes", "CJK without spaces", "--peers", "hf_bpe", "tiktoken"]
-    done, result = measure(tmp_path, "worst", text, "--gpt2", gpt2, *options)
-    assert done.returncode == 0, done.stderr
-    assert len(result["summary"]) == 2 * 2 * 2
-    assert "random bytes, 0.004 MB: hf_bpe, tiktoken give the same for 1 text." in done.stderr
-    assert "for twice the text" in done.stdout
-
-
-def test_worst_cases_can_be_made_at_any_size(monkeypatch, text):
-    monkeypatch.syspath_prepend(str(ROOT))
-    from benchmarks import worst_cases
-
-    for case in worst_cases.CASES:
-        made = [worst_cases.make(case, size, (str(text),)) for size in (1000, 3000)]
-        assert all(size - 3 <= len(part.encode()) <= size for size, part in zip((1000, 3000), made, strict=True))
-        assert worst_cases.make(case, 1000, (str(text),)) == made[0]
-
-
-@thorough
-def test_slow_calls_are_stopped_and_reported(tmp_path, text, gpt2):
-    (tmp_path / "slow_peer.py").write_text(SLOW_ENCODER, encoding="utf-8")
-    options = ["--size", 1000, "--cases", "spaces", "--limit", 500, "--peers", "tiktoken", "slow_peer"]
-    done, result = measure(tmp_path, "worst", text, "--gpt2", gpt2, *options)
-    assert done.returncode == 0, done.stderr
-    assert len(result["summary"]) == 3
-    assert [one["subject"] for one in result["given_up"]] == ["spaces, 0.002 MB"]
-    assert "more than 500 s" in done.stdout
 
 
 def test_slices_are_of_equal_size_and_hold_all_the_text(monkeypatch, tmp_path):
