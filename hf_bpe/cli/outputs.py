@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import tempfile
@@ -99,9 +98,3 @@ def _check_room(folder: Path, room: int) -> None:
     free = shutil.disk_usage(there).free
     if free < room:
         raise OSError(f"{folder}: {format_bytes(free)} are free, at least {format_bytes(room)} are needed")
-
-
-def check_installed(package: str, extra: str, wanted_by: str) -> None:
-    """Raise an ImportError if an optional package is missing."""
-    if importlib.util.find_spec(package) is None:
-        raise ImportError(f"{wanted_by} needs {package}, which is not installed; pip install 'hf_bpe[{extra}]'")

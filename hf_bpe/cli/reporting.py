@@ -1,4 +1,4 @@
-"""The commands `report` and `compare`: how well tokenizers fit texts, as tables, JSON, or a page with pictures."""
+"""The commands `report` and `compare`: how well tokenizers fit texts, as tables, JSON, or a page with charts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,7 @@ import typer
 
 from hf_bpe.cli.messages import say, show_result
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option
-from hf_bpe.cli.outputs import Force, check_file, check_installed
+from hf_bpe.cli.outputs import Force, check_file
 from hf_bpe.cli.program import LOOK, command
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
@@ -33,8 +33,7 @@ _COUNTS_HELP = "A counts file with the tokenizer's pattern, instead of text. Rep
 _REFERENCE_HELP = "The text that parities are relative to."
 _TRANSLATIONS_HELP = "The texts are translations of each other: parity compares their tokens, not tokens per character."
 _TREE_HELP = "Show the merges of this token, given as text or as in vocab.json. Repeat the option for more."
-_HTML_HELP = "Write a page with tables and pictures to this file; needs the extra `report`."
-_MARKDOWN_HELP = "Print the tables as Markdown."
+_HTML_HELP = "Write a page with tables and charts to this file."
 _REPORT_EXAMPLE = (
     "hf-bpe report my-tokenizer english.txt code/ --html report.html\n"
     "  hf-bpe report my-tokenizer --group en=flores/eng.txt --group fi=flores/fin.txt --translations"
@@ -48,7 +47,6 @@ _Groups = Annotated[list[str] | None, option(_GROUP_HELP, "--group", metavar="NA
 _Counts = Annotated[list[Path] | None, option(_COUNTS_HELP, metavar="FILE")]
 _Reference = Annotated[str | None, option(_REFERENCE_HELP, metavar="NAME", show_default="the first")]
 _Translations = Annotated[bool, option(_TRANSLATIONS_HELP, "--translations")]
-_Markdown = Annotated[bool, option(_MARKDOWN_HELP, "--markdown")]
 _Html = Annotated[Path | None, option(_HTML_HELP, "--html", metavar="FILE")]
 
 
@@ -64,7 +62,6 @@ def report(
     translations: _Translations = False,
     tree: Annotated[list[str] | None, option(_TREE_HELP, metavar="TOKEN")] = None,
     as_json: Json = False,
-    markdown: _Markdown = False,
     html: _Html = None,
     pattern: RankPattern = "auto",
     force: Force = False,
@@ -77,7 +74,6 @@ def report(
     """
     from hf_bpe.analysis import report as report_on
 
-    form = _form(as_json, markdown)
     _check_page(html, force)
     tokenizer = load(folder, pattern)
     with _texts(context, sources or [], group or [], counts or [], "SOURCE") as texts:
@@ -90,7 +86,7 @@ def report(
             trees_of=tree or (),
             **running,
         )
-    _show(found, form, html)
+    _show(found, as_json, html)
 
 
 @command(group=LOOK, epilog=EXAMPLE + _COMPARE_EXAMPLE)
@@ -104,7 +100,6 @@ def compare(
     reference: _Reference = None,
     translations: _Translations = False,
     as_json: Json = False,
-    markdown: _Markdown = False,
     html: _Html = None,
     pattern: RankPattern = "auto",
     force: Force = False,
@@ -116,7 +111,6 @@ def compare(
     """
     from hf_bpe.analysis import compare as compared
 
-    form = _form(as_json, markdown)
     _check_page(html, force)
     tokenizers = load_several(folders, pattern)
     with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:
@@ -127,7 +121,7 @@ def compare(
             translations=translations,
             **running,
         )
-    _show(found, form, html)
+    _show(found, as_json, html)
 
 
 @contextlib.contextmanager
@@ -161,29 +155,14 @@ def _check_page(html: Path | None, force: bool) -> None:
     """Raise an error before the work if a page cannot be written."""
     if html is not None:
         check_file(html, force)
-        check_installed("matplotlib", "report", "--html")
 
 
-_FORMS: dict[str, Callable[[Report | Comparison], str]] = {
-    "--json": lambda found: json.dumps(found.as_json(), indent=2),
-    "--markdown": lambda found: found.to_markdown(),
-}
-
-
-def _form(*chosen: bool) -> str | None:
-    """Return the option that chooses what to print; None for tables."""
-    options = [option for option, is_chosen in zip(_FORMS, chosen, strict=True) if is_chosen]
-    if len(options) > 1:
-        raise typer.BadParameter(f"cannot be combined with {options[0]}", param_hint=f"'{options[1]}'")
-    return options[0] if options else None
-
-
-def _show(found: Report | Comparison, form: str | None, html: Path | None) -> None:
+def _show(found: Report | Comparison, as_json: bool, html: Path | None) -> None:
     if html is not None:
         found.to_html(html, command=shlex.join(["hf-bpe", *sys.argv[1:]]))
         say(f"saved in {html}")
-    if form is not None:
-        show_result(_FORMS[form](found))
+    if as_json:
+        show_result(json.dumps(found.as_json(), indent=2))
     elif html is None and sys.stdout.isatty():
         from rich.console import Console
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, count, train
 from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.figures import RENYI_ORDER, efficiency
-from hf_bpe.analysis._report.scripts import SCRIPTS, classify
+from hf_bpe.analysis._report.measuring import SCRIPTS, classify
 from hf_bpe.analysis._show import merge_tree
 from hf_bpe.encoding import unreachable
 from hf_bpe.encoding._encoder import Options
@@ -243,7 +243,6 @@ class TestTrees:
     def test_requested_trees_are_in_every_rendering(self):
         model = train(["low low low lower lowest"], vocab_size=262)
         trees = tuple(merge_tree(model, token) for token in (" low", b"st", 97))
-        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         found = report(model, ["low"], trees_of=[" low", b"st", 97])
         assert found.trees == trees
         assert report(model, ["low"]).trees == ()

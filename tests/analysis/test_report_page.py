@@ -3,7 +3,6 @@
 import io
 import itertools
 import re
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from html.parser import HTMLParser
@@ -13,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from hf_bpe import BPEModel, train
+from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe._utils.visible import plain
 from hf_bpe._version import __version__
 from hf_bpe.analysis import compare, report
+from hf_bpe.analysis._report.charts import DARK, LIGHT, spread
 from hf_bpe.analysis._report.contents_of_comparison import tables_of_comparison
-from hf_bpe.analysis._report.series import DARK, LIGHT, SHAPES, lane_offset, lanes, series_shape
 from hf_bpe.analysis._report.summary import summary_of_report
 from hf_bpe.analysis._report.tables import Lines, Table, as_html, as_text, shortened
 from support.colors import SEEN_BY, contrast, difference
@@ -73,7 +72,6 @@ def shown(request, models):
 
 @pytest.fixture(scope="module")
 def html(shown):
-    pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
     return shown.to_html()
 
 
@@ -100,7 +98,6 @@ class TestPage:
         assert set(re.findall(r"var\((--\w+)\)", html)) - {"--c"} <= light & dark
 
     def test_page_says_what_it_is_and_how_it_was_made(self, shown):
-        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         page = Page(shown.to_html(command="hf-bpe <x>"))
         text = "".join(page.text)
         first = shown.reports[0] if hasattr(shown, "reports") else shown
@@ -111,29 +108,33 @@ class TestPage:
         assert "What the figures mean" in text
 
     def test_page_names_the_files_with_their_sizes(self, models, tmp_path):
-        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         for name, size in (("a.txt", 2000), ("b.txt", 4)):
             (tmp_path / name).write_bytes(b"low " * (size // 4))
         found = report(models[0], tmp_path)
         assert found.files == {"a.txt": 2000, "b.txt": 4}
         assert "Files: a.txt (2.0 kB), b.txt (4 bytes)" in "".join(Page(found.to_html()).text)
 
-    def test_page_has_one_legend_with_a_shape_for_each_tokenizer(self, models):
-        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
+    def test_page_has_one_legend_with_a_color_for_each_tokenizer(self, models):
         html = compare({f"no. {number}": models[0] for number in range(8)}, TEXTS).to_html()
         [legend] = re.findall(r'<ul class="legend".*?</ul>', html)
-        shapes = re.findall(r'<path fill="var\(--c(\d)\)"[^>]* d="([^"]+)"/>', legend)
-        assert [int(color) for color, _ in shapes] == [*range(8)]
-        assert len({shape for _, shape in shapes}) == 8
+        assert [int(color) for color in re.findall(r'<path fill="var\(--c(\d)\)"', legend)] == [*range(8)]
 
-    def test_tables_below_pictures_are_folded_and_all_scroll_by_keyboard(self, html):
+    def test_bars_are_as_long_as_the_figures_at_their_ends(self, shown):
+        chart = re.findall(r"<svg (?!class).*?</svg>", shown.to_html(), re.DOTALL)[0]
+        bars = [float(x) for x in re.findall(r'd="M130 [\d.]+H([\d.]+)v', chart)]
+        figures = [float(text) for text in re.findall(r">(\d+\.\d\d)</text>", chart)]
+        assert len(bars) == len(figures) == 2 * len(getattr(shown, "reports", [shown]))
+        for bar, figure in zip(bars, figures, strict=True):
+            assert (bar - 130) / (max(bars) - 130) == pytest.approx(figure / max(figures), abs=0.01)
+
+    def test_tables_below_charts_are_folded_and_all_scroll_by_keyboard(self, html):
         for section in re.findall(r"<section>.*?</section>", html, re.DOTALL):
             if "<figure>" in section:
                 assert section.index("<svg") < section.index("<details>") < section.index("<table>")
         assert html.count("<table>") == html.count('class="scroll" role="region" aria-label=')
         assert html.count("<table>") == len(re.findall(r'class="scroll"[^>]* tabindex="0"', html))
 
-    def test_pictures_have_names_and_text_elements(self, html):
+    def test_charts_have_names_and_text_elements(self, html):
         svgs = re.findall(r"<svg (?!class).*?</svg>", html, re.DOTALL)
         assert len(svgs) == 6
         for svg in svgs:
@@ -162,7 +163,6 @@ class TestPage:
     @settings(max_examples=by_profile(quick=1, thorough=3))
     @given(st.lists(st.sampled_from(NASTY) | st.text(max_size=8), min_size=2, max_size=3, unique=True))
     def test_names_are_escaped(self, names):
-        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         model = train(["low <script> low <script>"], 264)
         for found in (
             report(model, {name: ["low"] for name in names}, name=names[0]),
@@ -176,20 +176,12 @@ class TestPage:
             str(found)
 
     def test_page_of_an_empty_text_has_tables(self, models):
-        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         assert Page(report(models[0], [""]).to_html()).tags["table"] > 3
         assert Page(compare(models, {"a": [""], "b": [""]}).to_html()).tags["table"] > 3
 
     def test_page_of_a_model_without_merges_has_tables(self):
-        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         model = BPEModel({97: b"a"}, [])
         assert Page(report(model, ["aab"]).to_html()).tags["table"] > 3
-
-    def test_missing_matplotlib_is_an_error_with_advice(self, shown, monkeypatch):
-        monkeypatch.setitem(sys.modules, "matplotlib", None)
-        with pytest.raises(ImportError, match=r"pip install 'hf_bpe\[report\]'"):
-            shown.to_html()
-        assert "<table>" in shown._repr_html_()
 
 
 class TestTables:
@@ -260,7 +252,6 @@ class TestBest:
         tokens = [f"{one.total.tokens:,}" for one in found.reports]
         assert re.search(rf"^tokens +{tokens[0]} +\*{tokens[1]}$", str(found), re.MULTILINE)
         assert f'<td class="best"><bdi>{tokens[1]}</bdi>' in found._repr_html_()
-        assert f"| tokens | {tokens[0]} | **{tokens[1]}** |" in found.to_markdown()
 
     @given(st.lists(st.sampled_from([0, 1, 2]), min_size=2, max_size=8))
     def test_best_cells_have_the_best_printed_figure_and_equal_rows_have_none(self, sizes):
@@ -281,6 +272,19 @@ class TestBest:
         assert not {"text", "words"} & {row[0] for row in overall.rows}
         assert overall.note.startswith(f"{total.bytes} bytes of text, {total.words} words; ")
         assert ("vocabulary", "262", "280") in vocabularies.rows
+
+
+class TestSize:
+    def test_added_tokens_are_counted_wherever_a_size_is_shown(self):
+        tokenizer = BPETokenizer.train(["low lower lowest"] * 3, vocab_size=262, special_tokens=["<|x|>"])
+        tokenizer.add_tokens(["lowland"])
+        tokenizer.add_special_tokens({"pad_token": "<pad>"})
+        found = report(tokenizer, ["low"])
+        assert len(tokenizer) == 264
+        assert found.size == found.as_json()["vocab_size"] == 264
+        assert "264 tokens, pattern" in str(found)
+        assert ("vocabulary", "264", "264") in compare([tokenizer, tokenizer], ["low"]).tables()[1].rows
+        assert "264: 256 bytes, 1 special, 2 added later; ids 0 to 263" in tokenizer._repr_html_()
 
 
 class TestSuperwords:
@@ -329,22 +333,11 @@ class TestVerdict:
         assert "takes the fewest" not in alike
 
 
-class TestMarkdown:
-    @given(st.text("|*_`<>\\{}$%&#^~[]\nab", min_size=1, max_size=8))
-    def test_names_are_escaped(self, name):
-        found = report(train(["low low"], 257), {name: ["low"], "other": ["low"]}, name=name)
-        rows = [line for line in found.to_markdown().splitlines() if line.startswith("| ")]
-        for line in rows:
-            assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) >= 3
-        by_text = [len(re.findall(r"(?<!\\)\|", row.replace("\\\\", ""))) for row in rows if "42" not in row]
-        assert {*by_text} <= {3, 4, 5, 6, 9}
-
-
 class TestSeries:
     @pytest.mark.parametrize(("palette", "page"), [(LIGHT, "#ffffff"), (DARK, "#14181c")], ids=["light", "dark"])
     def test_eight_series_differ_by_color_for_everybody_and_stand_out(self, palette, page, html):
         assert page in html
-        assert len(palette) == len(SHAPES) == 8
+        assert len(palette) == 8
         for vision in SEEN_BY:
             for number, one in enumerate(palette):
                 for other in palette[:number]:
@@ -357,14 +350,8 @@ class TestSeries:
             assert contrast(colors["ink"], colors["page"]) > 12
             assert contrast(colors["dim"], colors["page"]) > 4.5
 
-    def test_color_and_shape_are_unique_among_64(self):
-        assert len({(number % 8, series_shape(number)) for number in range(64)}) == 64
-
-    @given(st.lists(st.floats(0, 10), max_size=9), st.floats(0.1, 2))
-    def test_dots_of_a_lane_do_not_touch(self, values, room):
-        chosen = lanes(values, room)
-        for lane in {*chosen}:
-            placed = sorted(value for value, other in zip(values, chosen, strict=True) if other == lane)
-            assert all(after >= before + room for before, after in itertools.pairwise(placed))
-        assert {*chosen} == {*range(len({*chosen}))}
-        assert len({lane_offset(lane) for lane in {*chosen}}) == len({*chosen})
+    @given(st.lists(st.floats(0, 100), max_size=9).map(sorted), st.floats(0.1, 20))
+    def test_names_of_lines_do_not_overlap(self, ends, room):
+        placed = spread(ends, room)
+        assert len(placed) == len(ends)
+        assert all(after >= before + room - 1e-6 for before, after in itertools.pairwise(placed))

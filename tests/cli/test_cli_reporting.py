@@ -75,19 +75,11 @@ class TestReport:
         assert printed == f"{report(load('small'), ['a.txt', 'b.txt'], name='small')}\n".encode()
 
     def test_report_writes_a_page(self):
-        pytest.importorskip("matplotlib", reason="pages have pictures, which matplotlib draws")
         result = run("report", "small", "a.txt", "--html", "pages/small.html")
         assert (result.stdout, result.stderr.splitlines()[-1]) == ("", "hf-bpe: saved in pages/small.html")
         found = report(load("small"), "a.txt", name="small")
         command = shlex.join(["hf-bpe", *sys.argv[1:]])
         assert Path("pages/small.html").read_text("utf-8") == found.to_html(command=command)
-
-    def test_tables_are_printed_as_markdown(self):
-        found = report(load("small"), "a.txt", name="small")
-        assert run("report", "small", "a.txt", "--markdown").stdout == f"{found.to_markdown()}\n"
-        assert "--markdown: cannot be combined with --json" in error(
-            "report", "small", "a.txt", "--json", "--markdown", code=2
-        )
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

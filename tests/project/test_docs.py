@@ -90,7 +90,7 @@ def test_blocks_of_the_readme_run_in_order_as_for_a_person(clone):
 
 
 def test_commands_of_the_table_of_the_readme_run(clone, monkeypatch):
-    for extra in ("gguf", "matplotlib", "pyarrow", "zstandard"):  # which its install does not bring
+    for extra in ("gguf", "pyarrow", "zstandard"):  # which its install does not bring
         monkeypatch.setitem(sys.modules, extra, None)
     for name in ("book.txt", "papers.txt", "corpus/a.txt"):
         (clone / name).parent.mkdir(exist_ok=True)

@@ -143,7 +143,7 @@ def pins_of(text):
 
 def test_the_lowest_versions_that_are_promised_are_those_that_are_tested():
     extras = PROJECT["project"]["optional-dependencies"]
-    tested = ("gguf", "parquet", "report", "test", "zstd")
+    tested = ("gguf", "parquet", "test", "zstd")
     requirements = [*PROJECT["build-system"]["requires"], *PROJECT["project"]["dependencies"]]
     requirements += [each for extra in tested for each in extras[extra] if not each.startswith("hf_bpe")]
     lines = (ROOT / "tools" / "lowest.txt").read_text("utf-8").splitlines()
@@ -236,4 +236,4 @@ def test_pages_install_from_a_clone_and_name_extras_that_exist():
     installed = [name for text in texts for name in re.findall(r"pip install (?:-e )?(['\"]?(?:hf_bpe|\.)\S*)", text)]
     extras = {extra for name in installed for extra in "".join(re.findall(r"\[(.*?)\]", name)).split(",")} - {""}
     assert [name for name in installed if name.strip("`'\".").startswith("hf_bpe")] == []  # which no index has
-    assert {"report", "test", "torch"} <= extras <= {*PROJECT["project"]["optional-dependencies"]}
+    assert {"gguf", "test", "torch"} <= extras <= {*PROJECT["project"]["optional-dependencies"]}

@@ -1,1 +1,1 @@
-"""Reports of how well tokenizers fit texts: figures, tables, pictures. docs/how-to/measure.md explains the figures."""
+"""Reports of how well tokenizers fit texts: figures, tables, charts. docs/how-to/measure.md explains the figures."""

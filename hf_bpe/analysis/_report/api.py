@@ -1,30 +1,116 @@
-"""The report API: `report` and `compare`."""
+"""The report API: `report` and `compare`, and what they return."""
 
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import check_sequence
+from hf_bpe._utils.arguments import check_sequence, optional
+from hf_bpe._utils.files import write_atomically
+from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.analysis._report.compression_curve import Merges
-from hf_bpe.analysis._report.documents import Comparison, Report
-from hf_bpe.analysis._report.figures import Figures, whole, with_parity
-from hf_bpe.analysis._report.measuring import BYTES, TOKENS, Measure, Totals, measure
-from hf_bpe.analysis._report.scripts import LATIN, SCRIPTS, UNNAMED
+from hf_bpe.analysis._report.figures import Figures, Merges, whole, with_parity
+from hf_bpe.analysis._report.measuring import BYTES, LATIN, SCRIPTS, TOKENS, UNNAMED, Measure, Totals, measure
+from hf_bpe.analysis._report.page import fragment, page
+from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
+from hf_bpe.analysis._report.summary import result_lines, result_tables
+from hf_bpe.analysis._report.tables import AsRich, Table, as_text
 from hf_bpe.analysis._report.texts import CountingOptions, Cut, Texts, count_group, group_texts, sizes_of_files
 from hf_bpe.analysis._show import merge_tree
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._provenance import short_digest
 from hf_bpe.formats._pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(ReportValues):
+    __doc__ = ReportValues.__doc__
+
+    def __repr__(self) -> str:
+        compression = self.total.bytes_per_token
+        shown = "None" if compression is None else f"{compression:.3f}"
+        return f"Report(name={self.name!r}, tokens={self.total.tokens}, bytes_per_token={shown})"
+
+    def tables(self) -> list[Table]:
+        """Return the tables to show."""
+        return result_tables(self)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, command: str = "") -> str:
+        """Return a self-contained HTML page with charts.
+
+        Args:
+            path: a file to write the page to, atomically.
+            command: the command that made the report, to show at the end of the page.
+
+        Raises:
+            ValueError: the path is a URL.
+            OSError: the file cannot be written.
+        """
+        return _write_page(page(self, command), path)
+
+    def _repr_html_(self) -> str:
+        return fragment(self)
+
+    def __rich__(self) -> RenderableType:
+        return AsRich(result_lines(self), result_tables(self), self.trees)
+
+    def __str__(self) -> str:
+        return as_text(result_lines(self), result_tables(self), self.trees)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(ComparisonValues):
+    __doc__ = ComparisonValues.__doc__
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(map(repr, self.reports))})"
+
+    def tables(self) -> list[Table]:
+        """Return the tables to show."""
+        return result_tables(self)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, command: str = "") -> str:
+        """Return a self-contained HTML page with charts.
+
+        Args:
+            path: a file to write the page to, atomically.
+            command: the command that made the comparison, to show at the end of the page.
+
+        Raises:
+            ValueError: the path is a URL.
+            OSError: the file cannot be written.
+        """
+        return _write_page(page(self, command), path)
+
+    def _repr_html_(self) -> str:
+        return fragment(self)
+
+    def __rich__(self) -> RenderableType:
+        return AsRich(result_lines(self), result_tables(self), self.trees)
+
+    def __str__(self) -> str:
+        return as_text(result_lines(self), result_tables(self), self.trees)
+
+
+def _write_page(html: str, path: str | os.PathLike[str] | None) -> str:
+    """Write a page to a path, if there is one, and return it."""
+    path = optional(check_output)("path", path)
+    if path is not None:
+        write_atomically(Path(path), html)
+    return html
 
 
 def report(
@@ -164,7 +250,7 @@ def _reports(
     return [
         _make_report(
             name,
-            pipeline.model,
+            pipeline,
             {group: all_totals[group][number] for group in groups},
             first,
             translations,
@@ -177,13 +263,14 @@ def _reports(
 
 def _make_report(
     name: str,
-    model: BPEModel,
+    pipeline: Pipeline,
     all_totals: Mapping[str, Totals],
     reference: str,
     translations: bool,
     files: Mapping[str, int],
     text_digest: str,
 ) -> Report:
+    model = pipeline.model
     has_words = model.pattern is not None
     total = reduce(add, all_totals.values())
     groups = [Figures.of(group, totals.sums.sum(axis=0), has_words) for group, totals in all_totals.items()]
@@ -201,6 +288,7 @@ def _make_report(
     return Report(
         name=name,
         model=model,
+        size=len({*model.vocab, *pipeline.added_tokens}),
         total=Figures.of("all", np.sum(total.sums, axis=0), has_words),
         groups=with_parity(groups, reference, translations=translations),
         scripts=with_parity(scripts, reference_script),

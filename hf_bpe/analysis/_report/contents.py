@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hf_bpe._utils.memory import format_bytes
-from hf_bpe.analysis._report.compression_curve import CompressionCurve
-from hf_bpe.analysis._report.figures import Figures, ratio
+from hf_bpe.analysis._report.figures import CompressionCurve, Figures, ratio
+from hf_bpe.analysis._report.measuring import UNNAMED
 from hf_bpe.analysis._report.results import ReportValues, Token
-from hf_bpe.analysis._report.scripts import UNNAMED
 from hf_bpe.analysis._report.tables import NOTHING, Table, number, share, shortened
 
 _MAX_SCRIPTS = 12
@@ -61,7 +60,7 @@ def other_figures(report: ReportValues) -> list[tuple[str, str]]:
         ("words", number(total.words)),
         ("tokens", number(total.tokens)),
         ("Rényi efficiency", number(report.efficiency, 3)),
-        ("vocabulary", number(report.model.vocab_size)),
+        ("vocabulary", number(report.size)),
         ("never used", number(len(report.never_used))),
         ("unreachable", number(len(report.unreachable))),
     ]
@@ -74,7 +73,7 @@ def other_figures(report: ReportValues) -> list[tuple[str, str]]:
 def about(report: ReportValues) -> str:
     """Return the size of the vocabulary and the pattern."""
     pattern = report.model.pattern or "none"
-    return f"{report.model.vocab_size:,} tokens, pattern {pattern if len(pattern) < 20 else 'custom'}"
+    return f"{report.size:,} tokens, pattern {pattern if len(pattern) < 20 else 'custom'}"
 
 
 def tables_of_report(report: ReportValues) -> list[Table]:
@@ -121,7 +120,7 @@ def _groups(report: ReportValues) -> Table:
     of = "tokens" if report.translations else "tokens per character"
     note = f"{_DIRECTIONS}; parity: {of}, relative to {report.reference[0]}"
     strong = frozenset({len(rows) - 1})
-    return Table("By text", ("", *_COLUMNS), rows, strong=strong, note=note, pictures=("groups", "group parity"))
+    return Table("By text", ("", *_COLUMNS), rows, strong=strong, note=note, charts=("groups", "group parity"))
 
 
 def shown_groups(reports: Sequence[ReportValues]) -> list[list[Figures]]:
@@ -140,8 +139,8 @@ def shown_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
 def _scripts(report: ReportValues) -> Table:
     [shown] = shown_scripts([report])
     note = f"{BY_SCRIPT}{left_out(report)}; parity: tokens per character, relative to {report.reference[1]}"
-    pictures = ("scripts", "script parity")
-    return Table("By script", ("", *_COLUMNS), [*map(_cells, shown)], note=note, pictures=pictures)
+    charts = ("scripts", "script parity")
+    return Table("By script", ("", *_COLUMNS), [*map(_cells, shown)], note=note, charts=charts)
 
 
 def left_out(report: ReportValues) -> str:
@@ -171,7 +170,7 @@ def by_size(reports: Sequence[ReportValues]) -> Table:
         rows.append(tuple(row))
     columns = ("vocabulary", *(report.name for report in reports))
     note = "; ".join(part for part in ("higher is better", note) if part)
-    return Table(title, columns, rows, frozenset(), note=note, pictures=("compression curve",))
+    return Table(title, columns, rows, frozenset(), note=note, charts=("compression curve",))
 
 
 def _by_size_of_one(title: str, curve: CompressionCurve) -> Table:
@@ -181,7 +180,7 @@ def _by_size_of_one(title: str, curve: CompressionCurve) -> Table:
         relative = ratio(tokens, curve.tokens_at(curve.largest))
         rows.append((number(size), number(ratio(curve.bytes, tokens), 2), number(tokens), number(relative, 2)))
     columns = ("vocabulary", "bytes/\ntoken", "tokens", "relative\ntokens")
-    return Table(title, columns, rows, frozenset(), frozenset({len(rows) - 1}), pictures=("compression curve",))
+    return Table(title, columns, rows, frozenset(), frozenset({len(rows) - 1}), charts=("compression curve",))
 
 
 def lengths(reports: Sequence[ReportValues]) -> Table:
@@ -192,7 +191,7 @@ def lengths(reports: Sequence[ReportValues]) -> Table:
         columns = ["of the\nvocabulary", "of the\ntext"]
     bins = range(_MAX_LENGTHS)
     rows = [(length_name(bin), *(share(of[bin]) for of in shares)) for bin in bins if any(of[bin] for of in shares)]
-    return Table("Tokens by length in bytes", ("bytes", *columns), rows, frozenset(), pictures=("lengths",))
+    return Table("Tokens by length in bytes", ("bytes", *columns), rows, frozenset(), charts=("lengths",))
 
 
 def binned(histogram: dict[int, float]) -> list[float]:

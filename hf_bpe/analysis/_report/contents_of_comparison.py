@@ -96,7 +96,7 @@ def _side_by_side(
     parts: Sequence[Sequence[Figures]],
     figure: str,
     note: str = "",
-    pictures: tuple[str, ...] = (),
+    charts: tuple[str, ...] = (),
 ) -> Table:
     """Return a table of one figure for each part of the texts, with a column for each tokenizer."""
     known = [{part.name: getattr(part, figure) for part in column} for column in parts]
@@ -107,7 +107,7 @@ def _side_by_side(
     printed = [[float(cell.replace(",", "")) if cell[0].isdigit() else None for cell in row[1:]] for row in rows]
     best = {(row, 1 + place) for row, values in enumerate(printed) for place in _best(values, better)}
     note = f"{better} is better{'; ' if note else ''}{note}"
-    return Table(title, ("", *names), rows, best=frozenset(best), note=note, pictures=pictures)
+    return Table(title, ("", *names), rows, best=frozenset(best), note=note, charts=charts)
 
 
 def _only_in(comparison: ComparisonValues) -> Table:

@@ -1,4 +1,4 @@
-"""A self-contained HTML page: tables, pictures, and a style for light and dark, wide and narrow screens."""
+"""A self-contained HTML page: tables, charts, and a style for light and dark, wide and narrow screens."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
+from hf_bpe.analysis._report.charts import DARK, LIGHT, draw, swatch
 from hf_bpe.analysis._report.contents import BETTER, MEANINGS, about, key_figures, other_figures
-from hf_bpe.analysis._report.pictures import draw
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
-from hf_bpe.analysis._report.series import DARK, LIGHT, series_icon
+from hf_bpe.analysis._report.summary import made, result_citations, result_files, result_summary, result_tables
 from hf_bpe.analysis._report.tables import Table, as_html
-from hf_bpe.analysis._report.views import made, result_citations, result_files, result_summary, result_tables
 
 
 def _colors(colors: tuple[str, ...]) -> str:
@@ -62,7 +61,7 @@ _STYLE = f"""
 }}
 .hf-report .pairs section {{ min-width: 0; }}
 .hf-report .legend + section {{ border-top: 0; margin-top: 0; }}
-.hf-report .pictures {{ display: flex; flex-wrap: wrap; gap: 1.4rem 3.4rem; margin-bottom: 1.3rem; }}
+.hf-report .charts {{ display: flex; flex-wrap: wrap; gap: 1.4rem 3.4rem; margin-bottom: 1.3rem; }}
 .hf-report figure {{ flex: 1 1 20rem; min-width: 0; max-width: 29rem; margin: 0; }}
 .hf-report figcaption {{ font-size: .84rem; margin-bottom: .4rem; }}
 .hf-report svg {{ display: block; width: 100%; height: auto; font-family: inherit; }}
@@ -107,7 +106,7 @@ body.hf-report main { max-width: 68rem; margin: 0 auto; padding: 2.4rem clamp(1r
 
 
 def page(shown: ReportValues | ComparisonValues, command: str = "") -> str:
-    """Return a whole page with pictures; raise an ImportError if matplotlib is not installed."""
+    """Return a whole page with charts."""
     tables = result_tables(shown)
     is_report = isinstance(shown, ReportValues)
     sections = [*_sections(shown, [table for table in tables[is_report:] if not _is_list(table)])]
@@ -180,8 +179,8 @@ def _folded(summary: str, content: str) -> str:
 
 
 def _sections(shown: ReportValues | ComparisonValues, tables: Sequence[Table]) -> Iterator[str]:
-    """Yield the tables, each folded below its pictures if it has any, and side by side where there is room."""
-    for number, group in groupby(tables, lambda table: len(table.pictures)):
+    """Yield the tables, each folded below its charts if it has any, and side by side where there is room."""
+    for number, group in groupby(tables, lambda table: len(table.charts)):
         if number == 0:
             yield f'<section><div class="columns">{"".join(map(_titled, group))}</div></section>'
         else:
@@ -190,16 +189,16 @@ def _sections(shown: ReportValues | ComparisonValues, tables: Sequence[Table]) -
 
 
 def _section(shown: ReportValues | ComparisonValues, table: Table) -> str:
-    pictures = [picture for picture in (draw(name, shown) for name in table.pictures) if picture is not None]
+    charts = [chart for chart in (draw(name, shown) for name in table.charts) if chart is not None]
     head = f"<h2>{escape(table.title)}</h2>"
-    if not pictures:  # nothing to draw
+    if not charts:  # nothing to draw
         return f"<section>{head}{as_html(table)}</section>"
     figures = ""
-    for picture in pictures:
-        more = picture.title.removeprefix(table.title).lstrip(": ")
-        figures += f"<figure>{f'<figcaption>{escape(more)}</figcaption>' if more else ''}{picture.svg}</figure>"
+    for chart in charts:
+        more = chart.title.removeprefix(table.title).lstrip(": ")
+        figures += f"<figure>{f'<figcaption>{escape(more)}</figcaption>' if more else ''}{chart.svg}</figure>"
     table_of_figures = _folded("The figures as a table", as_html(table))
-    return f'<section>{head}<div class="pictures">{figures}</div>{table_of_figures}</section>'
+    return f'<section>{head}<div class="charts">{figures}</div>{table_of_figures}</section>'
 
 
 def _foot(shown: ReportValues | ComparisonValues, command: str) -> str:
@@ -213,5 +212,5 @@ def _foot(shown: ReportValues | ComparisonValues, command: str) -> str:
 
 
 def _legend(comparison: ComparisonValues) -> str:
-    items = "".join(f"<li>{series_icon(number)}{escape(name)}</li>" for number, name in enumerate(comparison.names))
+    items = "".join(f"<li>{swatch(number)}{escape(name)}</li>" for number, name in enumerate(comparison.names))
     return f'<ul class="legend" aria-label="Legend">{items}</ul>'

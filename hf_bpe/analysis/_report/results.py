@@ -1,4 +1,4 @@
-"""The results of reports and comparisons as plain values; documents.py renders them."""
+"""The results of reports and comparisons as plain values; api.py has their renderings."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import plain
-from hf_bpe.analysis._report.compression_curve import CompressionCurve
-from hf_bpe.analysis._report.figures import RENYI_ORDER, Figures, efficiency, histogram, whole
+from hf_bpe.analysis._report.figures import RENYI_ORDER, CompressionCurve, Figures, efficiency, histogram, whole
 from hf_bpe.analysis._report.measuring import Sums
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._merge_trees import unreachable
@@ -47,6 +46,7 @@ class ReportValues:
     Attributes:
         name: the name of the tokenizer.
         model: the model of the tokenizer.
+        size: number of tokens, with those that were added to the model's.
         total: the figures of all texts.
         groups: the figures of each group of texts.
         scripts: the figures of pre-tokens by the script of their first letter, the commonest first.
@@ -64,6 +64,7 @@ class ReportValues:
 
     name: str
     model: BPEModel
+    size: int
     total: Figures
     groups: tuple[Figures, ...]
     scripts: tuple[Figures, ...]
@@ -154,7 +155,7 @@ class ReportValues:
         """Return all results as JSON values; long lists of tokens as ids, lengths as a list from 1 byte on."""
         return {
             "name": self.name,
-            "vocab_size": self.model.vocab_size,
+            "vocab_size": self.size,
             "pattern": self.model.pattern,
             "signature": self.model.signature,
             "fingerprint": self.model.fingerprint,

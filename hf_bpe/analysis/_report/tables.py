@@ -38,7 +38,7 @@ class Table:
         strong: the rows for totals.
         best: the row and column of each cell that is the best of its row.
         note: a note below the table; may be empty.
-        pictures: the names of pictures to show with the table on a page, see `pictures.draw`.
+        charts: the names of charts to show with the table on a page, see `charts.draw`.
     """
 
     title: str
@@ -48,7 +48,7 @@ class Table:
     strong: frozenset[int] = frozenset()
     best: frozenset[tuple[int, int]] = frozenset()
     note: str = ""
-    pictures: tuple[str, ...] = ()
+    charts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

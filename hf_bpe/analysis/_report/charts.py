@@ -1,0 +1,208 @@
+"""The charts of a page: bars and lines as inline SVG, in the colors and the font of the page.
+
+Colors are variables of the page's style sheet, so one chart works in light and dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import NamedTuple
+
+from hf_bpe.analysis._report.contents import binned, length_name, shown_groups, shown_scripts
+from hf_bpe.analysis._report.figures import Figures
+from hf_bpe.analysis._report.measuring import UNNAMED
+from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
+
+# They differ for people without red, green or blue cones, too (CIEDE2000 of at least 13), and have a contrast of at
+# least 3 with the page.
+LIGHT = ("#1f6fa8", "#c8590a", "#5e0f60", "#9779ff", "#923f66", "#270ec6", "#a21a01", "#0e9f8c")
+DARK = ("#62b2e6", "#f0944d", "#ba4988", "#e11309", "#915cf3", "#35f4ab", "#ad8d75", "#ffda00")
+
+_WIDTH, _HEIGHT = 450, 220
+_LEFT, _RIGHT = 130, 60  # room for the labels of bars, and for the numbers at their ends
+_MARGINS = (40, 130, 12, 24)  # of lines: left, right (for names), top, bottom
+_LINE_STEP = 14  # between the names of lines
+_MAX_LINES = 6  # of groups, besides the line of all texts
+_LONGEST_NAME = 20
+
+
+class Chart(NamedTuple):
+    """A title, and an SVG element."""
+
+    title: str
+    svg: str
+
+
+class _Line(NamedTuple):
+    name: str
+    color: str
+    points: Sequence[tuple[float, float]]
+
+
+def draw(name: str, shown: ReportValues | ComparisonValues) -> Chart | None:
+    """Return one chart, None if there is nothing to draw.
+
+    Args:
+        name: "groups", "group parity", "scripts", "script parity", "compression curve" or "lengths".
+        shown: a Report or a Comparison.
+    """
+    return _CHARTS[name]([*shown.reports] if isinstance(shown, ComparisonValues) else [shown])
+
+
+def color(number: int) -> str:
+    """Return the color of a tokenizer."""
+    return f"var(--c{number % len(LIGHT)})"
+
+
+def swatch(number: int) -> str:
+    """Return the color of a tokenizer as a small SVG image, for a legend."""
+    return (
+        f'<svg class="swatch" viewBox="0 0 1 1" aria-hidden="true"><path fill="{color(number)}" d="M0 0h1v1H0z"/></svg>'
+    )
+
+
+_Draw = Callable[[Sequence[ReportValues]], "Chart | None"]
+
+
+def _bars(
+    title: str, parts: Callable[[Sequence[ReportValues]], list[list[Figures]]], figure: str, at: float | None = None
+) -> _Draw:
+    """Return a function that draws bars for each part of the texts, and a reference line `at` a number."""
+
+    def drawing(reports: Sequence[ReportValues]) -> Chart | None:
+        columns = [{part.name: getattr(part, figure) for part in column} for column in parts(reports)]
+        labels = [*dict.fromkeys(label for column in columns for label in column)]
+        values = [value for column in columns for value in column.values() if value]
+        if not values:
+            return None
+        scale = (_WIDTH - _LEFT - _RIGHT) / max(*values, at or 0)
+        thick = 13 if len(columns) == 1 else 11
+        body, top = [], 0.0
+        for label in labels:
+            rows = [(number, column[label]) for number, column in enumerate(columns) if column.get(label)]
+            middle = top + thick * max(len(rows), 1) / 2
+            body.append(_text(_LEFT - 8, middle, _short(label), "ink", anchor="end"))
+            for number, value in rows:
+                end = _LEFT + value * scale
+                edge = f"M{_LEFT} {top + 1:.1f}H{end:.1f}v{thick - 2}H{_LEFT}z"
+                body.append(f'<path fill="{color(number)}" d="{edge}"/>')
+                body.append(_text(end + 5, top + thick / 2, f"{value:.2f}", "ink"))
+                top += thick
+            top += thick if not rows else 8
+        if at is not None:
+            x = _LEFT + at * scale
+            body.insert(0, f'<path stroke="var(--dim)" stroke-dasharray="3 2" d="M{x:.1f} 0V{top:.0f}"/>')
+        return Chart(title, _svg(title, top, body))
+
+    return drawing
+
+
+def _compression_curve(reports: Sequence[ReportValues]) -> Chart | None:
+    curves = [(report.name, color(number), report.compression_curve) for number, report in enumerate(reports)]
+    if len(reports) == 1 and 1 < len(reports[0].compression_curves) <= _MAX_LINES:
+        of_groups = reports[0].compression_curves.items()
+        curves = [*((name, "var(--dim)", curve) for name, curve in of_groups), ("all", *curves[0][1:])]
+    lines = [
+        _Line(name, of, [(math.log(size), curve.bytes / curve.tokens_at(size)) for size in curve.sizes()])
+        for name, of, curve in curves
+        if curve is not None and curve.bytes and curve.largest > curve.smallest
+    ]
+    if not lines:
+        return None
+    first, last = (math.exp(edge(x for line in lines for x, _ in line.points)) for edge in (min, max))
+    sizes = [size for size in (125 << power for power in range(20)) if first <= size <= last * 1.0001]
+    ticks = {
+        math.log(size): f"{size / 1000:g}k" if size >= 1000 else str(size) for size in sizes[:: 1 + len(sizes) // 6]
+    }
+    return _lines("Bytes per token by vocabulary size: higher is better", lines, ticks, "{:.1f}")
+
+
+def _lengths(reports: Sequence[ReportValues]) -> Chart | None:
+    columns = [(report.name, color(number), report.lengths_in_text) for number, report in enumerate(reports)]
+    if len(reports) == 1:
+        columns = [
+            ("of the text", color(0), reports[0].lengths_in_text),
+            ("of the vocabulary", "var(--dim)", reports[0].lengths_in_vocabulary),
+        ]
+    lines = [_Line(name, of, [*enumerate(binned(lengths))]) for name, of, lengths in columns]
+    ticks = {float(place): length_name(place) for place in range(len(lines[0].points))}
+    return _lines("Tokens by length in bytes", lines, ticks, "{:.0%}")
+
+
+def _lines(title: str, lines: Sequence[_Line], ticks: Mapping[float, str], form: str) -> Chart:
+    """Return a chart of lines from 0 on, with their names at their ends."""
+    left, right, top, bottom = _MARGINS
+    xs, ys = ([point[axis] for line in lines for point in line.points] for axis in (0, 1))
+    highest = max(ys) or 1
+    wide, high = _WIDTH - left - right, _HEIGHT - top - bottom
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return left + wide * (x - min(xs)) / ((max(xs) - min(xs)) or 1), top + high * (1 - y / highest)
+
+    body = []
+    for y in (0.0, highest / 2, highest):
+        _, height = place(min(xs), y)
+        body.append(f'<path stroke="var(--line)" d="M{left} {height:.1f}h{wide}"/>')
+        body.append(_text(left - 6, height, form.format(y), "dim", anchor="end"))
+    body += [_text(place(x, 0)[0], _HEIGHT - 8, name, "dim", anchor="middle") for x, name in ticks.items()]
+    for line in lines:
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in line.points))
+        body.append(f'<polyline fill="none" stroke="{line.color}" stroke-width="2" points="{points}"/>')
+        x, y = place(*line.points[-1])
+        body.append(f'<path fill="{line.color}" d="M{x - 3:.1f} {y - 3:.1f}h6v6h-6z"/>')
+    ends = sorted((place(*line.points[-1])[1], line.name, line.color) for line in lines)
+    for height, (_, name, of) in zip(spread([end for end, _, _ in ends], _LINE_STEP), ends, strict=True):
+        body.append(f'<path fill="{of}" d="M{left + wide + 6} {height - 4:.1f}h8v8h-8z"/>')
+        body.append(_text(left + wide + 19, height, _short(name), "ink"))
+    tallest = max(_HEIGHT, top + _LINE_STEP * len(lines))
+    return Chart(title, _svg(title, tallest, body))
+
+
+def spread(values: Sequence[float], room: float) -> list[float]:
+    """Return the closest numbers, in order, with at least `room` between any two.
+
+    This is least squares by pooling adjacent violators: numbers that are too close are spread about their mean.
+
+    >>> spread([1, 1, 5], 1)
+    [0.5, 1.5, 5.0]
+    """
+    pools: list[list[float]] = []  # sum and size of each pool, less the room before it
+    for number, value in enumerate(values):
+        pools.append([value - number * room, 1])
+        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
+            total, size = pools.pop()
+            pools[-1][0] += total
+            pools[-1][1] += size
+    means = [total / size for total, size in pools for _ in range(int(size))]
+    return [mean + number * room for number, mean in enumerate(means)]
+
+
+def _named_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
+    return [[figures for figures in column if figures.name not in UNNAMED] for column in shown_scripts(reports)]
+
+
+_CHARTS: Mapping[str, _Draw] = {
+    "groups": _bars("Bytes per token: higher is better", shown_groups, "bytes_per_token"),
+    "group parity": _bars("Parity: below 1 is cheaper", shown_groups, "parity", 1),
+    "scripts": _bars("Bytes per token: higher is better", _named_scripts, "bytes_per_token"),
+    "script parity": _bars("Parity: below 1 is cheaper", _named_scripts, "parity", 1),
+    "compression curve": _compression_curve,
+    "lengths": _lengths,
+}
+
+
+def _svg(title: str, height: float, body: Sequence[str]) -> str:
+    view = f'viewBox="0 0 {_WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}"'
+    return f"<svg {view}>{''.join(body)}</svg>"
+
+
+def _text(x: float, y: float, text: str, kind: str, anchor: str = "start") -> str:
+    place = f'x="{x:.1f}" y="{y:.1f}" dominant-baseline="central" text-anchor="{anchor}"'
+    return f'<text {place} font-size="11" fill="var(--{kind})">{escape(text)}</text>'
+
+
+def _short(text: str) -> str:
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in text)  # SVG may not contain others
+    return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
