@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -37,16 +37,22 @@ def html_of_tokenizer(tokenizer: BPETokenizer) -> str:
     later = tokenizer.definition.tokens_added_later
     added = {token_id: token.content.encode() for token_id, token in later.items()}
     later_row = {"added later": _some_tokens(added, added)}
-    return _table("BPETokenizer", {**named, **_rows_of_model(tokenizer.model), **later_row})
+    return _table("BPETokenizer", {**named, **_rows_of_model(tokenizer.model, added), **later_row})
 
 
-def _rows_of_model(model: BPEModel) -> dict[str, str | None]:
-    """Return the rows for a model: name → HTML, or None for a row to leave out."""
+def _rows_of_model(model: BPEModel, later: Collection[int] = ()) -> dict[str, str | None]:
+    """Return the rows for a model: name → HTML, or None for a row to leave out.
+
+    Args:
+        model: the model.
+        later: the ids that were added to those of the model.
+    """
     count_of_bytes = sum(len(token) == 1 for token in model.vocab.values())
     counts = f"{count_of_bytes} bytes, {len(model.special_tokens)} special"
+    counts += f", {len(later)} added later" if later else ""
     longest = sorted(model.vocab, key=lambda token_id: -len(model.vocab[token_id]))[:_SHOWN]
     return {
-        "tokens": f"{model.vocab_size:,}: {counts}; ids {_range(model)}",
+        "tokens": f"{model.vocab_size + len(later):,}: {counts}; ids {_range([*model.vocab, *later])}",
         "pattern": f"<code>{escape(model.pattern or 'none')}</code>",
         "normalizer": model.normalizer,
         "ignore_merges": "yes" if model.ignore_merges else None,
@@ -59,8 +65,8 @@ def _rows_of_model(model: BPEModel) -> dict[str, str | None]:
     }
 
 
-def _range(model: BPEModel) -> str:
-    return f"{min(model.vocab, default=0):,} to {max(model.vocab, default=0):,}"
+def _range(ids: Sequence[int]) -> str:
+    return f"{min(ids, default=0):,} to {max(ids, default=0):,}"
 
 
 def _table(title: str, rows: Mapping[str, str | None]) -> str:

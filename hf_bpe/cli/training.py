@@ -199,12 +199,12 @@ def train(
         save(tokenizer, folder)
         made = {
             "folder": str(folder),
-            "vocab_size": model.vocab_size,
+            "vocab_size": len(tokenizer),
             "merges": len(model.merges),
         }
         saved.append({**made, "signature": model.signature})
         if not as_json:
-            say(f"{counted(model.vocab_size, 'token')}, {made['merges']:,} of them merges, saved in {folder}")
+            say(f"{counted(len(tokenizer), 'token')}, {made['merges']:,} of them merges, saved in {folder}")
     if as_json:
         show_result(json.dumps(saved if len(folders) > 1 else saved[0], indent=2))
     _hint_at_roles(
