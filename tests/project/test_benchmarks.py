@@ -201,7 +201,7 @@ def test_peers_with_other_ids_or_errors_can_be_left_out(tmp_path, text, gpt2):
 
 def test_a_peer_runs_in_the_python_that_a_variable_names(tmp_path, text, gpt2, monkeypatch):
     other = tmp_path / "python"
-    other.write_text(f'#!/bin/sh\nOF_ANOTHER=1 exec {sys.executable} "$@"\n', encoding="utf-8")
+    other.write_text(f'#!/bin/sh\nOF_ANOTHER=1 exec "{sys.executable}" "$@"\n', encoding="utf-8")
     other.chmod(0o755)
     (tmp_path / "here.py").write_text("import os\nassert 'OF_ANOTHER' not in os.environ\n" + TIKTOKEN, encoding="utf-8")
     (tmp_path / "there.py").write_text("import os\nassert 'OF_ANOTHER' in os.environ\n" + TIKTOKEN, encoding="utf-8")

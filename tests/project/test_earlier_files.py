@@ -1,6 +1,7 @@
 """Files that an earlier version wrote load with the same signature, ids and text; token files are written as before."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -90,14 +91,15 @@ def test_saved_folder_is_the_same_when_saved_again(name, tmp_path):
     assert describe(BPETokenizer.from_pretrained(tmp_path)) == EXPECTED["folders"][name]
 
 
-def test_folder_with_code_loads_where_hf_bpe_is_not_imported():
+def test_folder_with_code_loads_where_hf_bpe_is_not_imported(tmp_path):
     code = (
         "import sys; from transformers import AutoTokenizer; "
         "tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], trust_remote_code=True); "
         "print(type(tokenizer).__module__, tokenizer.encode('low lower'))"
     )
     folder = FILES / "folders" / "byte_level"
-    ran = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=False)
+    environment = {**os.environ, "HF_MODULES_CACHE": str(tmp_path)}
+    ran = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, env=environment)
     ids = BPETokenizer.from_pretrained(folder).encode("low lower")
     assert ran.stdout == f"hf_bpe.tokenizer._tokenization_bpe {ids}\n", ran.stderr
 
