@@ -8,8 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from hf_bpe._utils.arguments import MAX_UINT64
-
 EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
 SPLIT = (
     "A name such as gpt2, cl100k or qwen2 (`hf-bpe help patterns` lists them), a regular expression, the JSON of a "
@@ -35,11 +33,6 @@ def option(help: str, *names: str, panel: str | None = None, **settings: Any) ->
 def argument(name: str, help: str, **settings: Any) -> Any:
     """Return the annotation that makes a parameter an argument."""
     return typer.Argument(metavar=name, help=help, **settings)
-
-
-def seed_option(help: str, panel: str | None = None) -> Any:
-    """Return the annotation of an option for the seed of an order."""
-    return option(help, metavar="SEED", min=0, max=MAX_UINT64, panel=panel)
 
 
 def size_of_at_least(minimum: int) -> Callable[[Any], int]:

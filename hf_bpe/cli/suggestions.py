@@ -36,7 +36,6 @@ _COMMANDS = {
     **dict.fromkeys(("shrink", "trim", "reduce"), "prune"),
     **dict.fromkeys(("learn", "fit"), "train"),
     "merge": "merge-counts",
-    "permute": "shuffle",
 }
 
 

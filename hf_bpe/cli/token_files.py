@@ -30,7 +30,6 @@ ONLY_FOR_FILES = (
     "pack_across",
     "shard_tokens",
     "shard",
-    "shuffle",
     "copy_columns",
     "document_index",
     "loss_mask",
@@ -60,11 +59,6 @@ def write_token_files(
 
     checked = os.fspath(check_destination("output", output))
     share = None if params["shard"] is None else check_share("shard", parse_share(params["shard"]))
-    if share is not None and params["shuffle"] is not None:
-        problem = (
-            "cannot be combined with --shard: encode all parts, run merge-manifests, then shuffle (hf-bpe shuffle)"
-        )
-        raise typer.BadParameter(problem, param_hint="'--shuffle'")
     columns = value_columns(params["copy_columns"] or (), has_index=params["document_index"])
     with wrong_output_named():
         target = Target(params["format"], output, share, columns, params["loss_mask"] is not None)

@@ -15,10 +15,10 @@ from typing import Annotated, Any, BinaryIO, Literal
 
 import typer
 
-from hf_bpe._utils.arguments import MAX_INT64
+from hf_bpe._utils.arguments import MAX_INT64, MAX_UINT64
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe.cli.id_files import ids_of_array
-from hf_bpe.cli.options import EXAMPLE, Json, argument, option, seed_option, size_of_at_least
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force
 from hf_bpe.cli.program import USE, command
 from hf_bpe.cli.sources import (
@@ -67,10 +67,6 @@ _SHARD_TOKENS_HELP = "With --output, begin another file after the document or se
 _SHARD_HELP = (
     "With --output, encode part I of N, with I from 0 to N-1, for N jobs on the same sources. The files of all parts, "
     "in their order, hold what one job would have written; merge-manifests checks them."
-)
-_SHUFFLE_HELP = (
-    "With --output, write the documents in a random order, which depends on this seed and the number of documents. "
-    "It takes as much room again as the ids. For many jobs see hf-bpe shuffle."
 )
 _WORK_HELP = (
     "With --output, a folder for what is encoded, from which the same command resumes after an interruption. Delete it "
@@ -130,7 +126,6 @@ def encode(
         ),
     ] = None,
     shard: Annotated[str | None, option(_SHARD_HELP, metavar="I/N", panel="Machine", show_default="everything")] = None,
-    shuffle: Annotated[int | None, seed_option(_SHUFFLE_HELP, panel="Token files")] = None,
     copy_columns: Annotated[
         list[str] | None, option(_COPY_HELP, "--copy-column", metavar="NAME", panel="Token files")
     ] = None,
@@ -138,7 +133,7 @@ def encode(
     loss_mask: Annotated[str | None, option(_MASK_HELP, metavar="COLUMN", panel="Token files")] = None,
     work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")] = None,
     dropout: Annotated[float | None, option(_DROPOUT_HELP, metavar="P", min=0, max=1, panel="Token files")] = None,
-    seed: Annotated[int | None, seed_option(_SEED_HELP, panel="Token files")] = None,
+    seed: Annotated[int | None, option(_SEED_HELP, metavar="SEED", min=0, max=MAX_UINT64, panel="Token files")] = None,
     lines: Annotated[bool, option(_LINES_HELP, "--lines")] = False,
     split_special_tokens: Annotated[bool, option(_AS_TEXT_HELP, "--split-special-tokens", panel="Text")] = False,
     input_format: Annotated[Format | None, option(FORMAT_HELP, panel="Text", show_default=FORMAT_DEFAULT)] = None,

@@ -54,9 +54,9 @@ class DocumentTokenizer(_TokenizingStep):
     """Encode the documents of each task, and write them to token files in the order in which they come.
 
     Task 7 of 100 writes `out/c-00007-of-00100.ds` and its manifest, which comes last. A task that runs twice writes the
-    same bytes. Documents are not shuffled; `hf_bpe.token_files.shuffle_documents` does that afterwards. Without filters
-    the files of all tasks hold what `encode_files` writes for the documents of task 0, then those of task 1, and so on,
-    as JSON lines: a separator inside a document is ordinary text. A task without text writes only a manifest.
+    same bytes. Without filters the files of all tasks hold what `encode_files` writes for the documents of task 0, then
+    those of task 1, and so on, as JSON lines: a separator inside a document is ordinary text. A task without text
+    writes only a manifest.
 
     Args:
         tokenizer: a folder or file of a tokenizer, which all workers see under this name; or its URL.

@@ -25,9 +25,9 @@ NAMES = ("dropout", "seed", "first_text")
 def check_seed(name: str, value: Any) -> int:
     """Return a seed of 64 bits.
 
-    >>> check_seed("shuffle", -1)
+    >>> check_seed("seed", -1)
     Traceback (most recent call last):
-    ValueError: shuffle: expected at least 0, got -1
+    ValueError: seed: expected at least 0, got -1
     """
     return check_int(name, value, 0, MAX_UINT64)
 

@@ -11,9 +11,8 @@ from hf_bpe._utils.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from hf_bpe.token_files._manifest import EncodedFiles
     from hf_bpe.token_files._merging import merge_manifests
-    from hf_bpe.token_files._shuffle_documents import shuffle_documents
 
-__all__ = ["EncodedFiles", "merge_manifests", "shuffle_documents"]
+__all__ = ["EncodedFiles", "merge_manifests"]
 
 # The modules of the formats need less than this one.
 __getattr__, __dir__ = lazy_exports(
@@ -21,6 +20,5 @@ __getattr__, __dir__ = lazy_exports(
     {
         "EncodedFiles": "hf_bpe.token_files._manifest",
         "merge_manifests": "hf_bpe.token_files._merging",
-        "shuffle_documents": "hf_bpe.token_files._shuffle_documents",
     },
 )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.files import scratch_folder
@@ -15,7 +14,7 @@ from hf_bpe.token_files._formats import Target
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, make_manifest, write_manifest
 from hf_bpe.token_files._pieces import PieceFolder
-from hf_bpe.token_files._progress import EncodingProgress, with_progress
+from hf_bpe.token_files._progress import EncodingProgress
 from hf_bpe.token_files._replacing import (
     check_free,
     files_to_replace,
@@ -26,13 +25,7 @@ from hf_bpe.token_files._replacing import (
 from hf_bpe.token_files._rows import Chunk, pack
 from hf_bpe.token_files._run import LOG, RunLog
 from hf_bpe.token_files._shards import ShardRecord, ShardWriter, check_in_place, without_empty_rows
-from hf_bpe.token_files._shuffling import shuffled_stream
 from hf_bpe.token_files._stream import DirectStream, PieceStream, in_units, number_of_processes
-from hf_bpe.token_files._writer import TokenWriter
-from hf_bpe.token_files._written import StoredStream, TokenFiles
-
-UNSHUFFLED = "unshuffled"  # in the work folder of a job that shuffles, that of the one that writes its runs
-_RUNS = "runs"
 
 
 def encode_sources(
@@ -48,34 +41,21 @@ def encode_sources(
         stack.enter_context(_no_empty_folder(target))
         target.folder.mkdir(parents=True, exist_ok=True)
         finish_replacement(target)
-        work, log, output = _folders(stack, job, work_dir, len(units), processes, overwrite)
+        log, output = _folders(stack, job, work_dir, len(units), processes, overwrite)
         records = [] if log is None else log.records
-        stream: DirectStream | PieceStream | StoredStream
-        if job.order is not None:
-            assert work is not None
-            encoding = None if work_dir is None else work / UNSHUFFLED
-            runs = encode_sources(job.unshuffled(work / _RUNS), workers, encoding, show_progress)
-            stream = shuffled_stream(runs.files, runs.manifest, job.held_dtype, job.order.share, log)
-        elif isinstance(job.documents, TokenFiles):
-            stream = StoredStream(job.documents, job.documents.totals, log)
+        sizes = [source.size for source in job.sources]
+        total = None if None in sizes else sum(size or 0 for size in sizes)
+        progress = EncodingProgress(len(units), total, 0 if log is None else log.totals.read, show_progress)
+        stack.enter_context(progress)
+        stream: DirectStream | PieceStream
+        if log is None:
+            stream = DirectStream(job.documents, units, progress.report)
         else:
-            sizes = [source.size for source in job.sources]
-            total = None if None in sizes else sum(size or 0 for size in sizes)
-            progress = EncodingProgress(len(units), total, 0 if log is None else log.totals.read, show_progress)
-            stack.enter_context(progress)
-            if log is None:
-                stream = DirectStream(job.documents, units, progress.report)
-            else:
-                folder = PieceFolder(log.pieces, job.held_dtype, is_durable=work_dir is not None)
-                stream = PieceStream(job.documents, units, processes, folder, log, progress.report)
-        chunks = stream.chunks()
-        if show_progress and isinstance(stream, StoredStream):
-            chunks = with_progress(chunks, stream.totals.tokens, "Sorting" if job.order is None else "Shuffling")
+            folder = PieceFolder(log.pieces, job.held_dtype, is_durable=work_dir is not None)
+            stream = PieceStream(job.documents, units, processes, folder, log, progress.report)
         make = partial(target.make, dtype=job.dtype)
-        if target.format.is_numbered:
-            make = _numbered(make, records)
         writer = ShardWriter(target, output, make, job.shard_tokens, records, stream.committed, not job.is_share)
-        writer.write(_rows(chunks, job, bool(records)))
+        writer.write(_rows(stream.chunks(), job, bool(records)))
         manifest = make_manifest(
             job.settings, job.dtype, job.shard_tokens, records, stream.totals, job.described_sources
         )
@@ -87,32 +67,24 @@ def encode_sources(
 
 def _folders(
     stack: ExitStack, job: Job, work_dir: Path | None, num_units: int, processes: int, overwrite: bool
-) -> tuple[Path | None, RunLog | None, Path]:
-    """Return the folder for the work, its log, and the folder for the new files; the first two if they are needed."""
+) -> tuple[RunLog | None, Path]:
+    """Return the log of the work, None if it needs none, and the folder for the new files."""
     target, is_sharded = job.target, job.shard_tokens is not None
     staging = None if work_dir is None else staging_folder(target, work_dir)
     is_staged = staging is not None and staging.exists()
-    has_input = num_units > 0 or isinstance(job.documents, TokenFiles)
-    keeps_log = has_input and (work_dir is not None or (processes > 1 and job.order is None))
-    work, log = work_dir, None
-    if work is None and (keeps_log or job.order is not None):
-        work = stack.enter_context(scratch_folder(target.folder))
-    if keeps_log and work is not None:
-        log = stack.enter_context(_run_log(job, work, num_units or 1, overwrite, staging if is_staged else None))
+    log = None
+    if num_units > 0 and (work_dir is not None or processes > 1):
+        work = work_dir or stack.enter_context(scratch_folder(target.folder))
+        log = stack.enter_context(_run_log(job, work, num_units, overwrite, staging if is_staged else None))
     else:
         check_free(target, job.shard_tokens, 0, overwrite)
     if staging is None:  # no run can resume from what is there
-        return work, log, stack.enter_context(scratch_folder(target.folder))
+        return log, stack.enter_context(scratch_folder(target.folder))
     is_begun = log is not None and log.records
     if is_staged or (not is_begun and files_to_replace(target, is_sharded, overwrite)):
         staging.mkdir(exist_ok=True)
-        return work, log, staging
-    return work, log, target.folder
-
-
-def _numbered(make: Callable[..., TokenWriter], records: Sequence[ShardRecord]) -> Any:
-    """Return a function that makes writers that know how many rows the shards before have."""
-    return lambda paths: make(paths, first_row=sum(record.rows for record in records))
+        return log, staging
+    return log, target.folder
 
 
 def _rows(chunks: Iterator[Chunk], job: Job, is_begun: bool) -> Iterator[Chunk]:

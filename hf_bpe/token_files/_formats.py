@@ -56,7 +56,6 @@ class TokenFormat(NamedTuple):
         mask_suffix: the end of the name of the file with the loss mask, "" if it is a column; None if no place is for
             one.
         holds_columns: whether `make` takes the names and types of other columns, whose values the rows bring.
-        is_numbered: whether `make` takes the number of the first row of the shard.
     """
 
     suffixes: tuple[str, ...]
@@ -70,7 +69,6 @@ class TokenFormat(NamedTuple):
     make_index: MakeIndex | None = None
     holds_columns: bool = False
     mask_suffix: str | None = None
-    is_numbered: bool = False
 
 
 def _smallest(highest_id: int) -> np.dtype[Any]:

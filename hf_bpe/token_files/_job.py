@@ -12,9 +12,6 @@ import numpy as np
 from hf_bpe.counting._sources import Shard
 from hf_bpe.token_files._documents import DocumentEncoder
 from hf_bpe.token_files._formats import Target
-from hf_bpe.token_files._shares import Share
-from hf_bpe.token_files._sorted_runs import RunTarget
-from hf_bpe.token_files._written import TokenFiles
 
 
 class Packing(NamedTuple):
@@ -24,39 +21,30 @@ class Packing(NamedTuple):
     across: bool
 
 
-class Order(NamedTuple):
-    """The order of shuffled documents: by the keys that a seed gives them, and only those of a share of all keys."""
-
-    seed: int
-    share: Share = Share(0, 1)
-
-
 class Job(NamedTuple):
     """What is to be encoded, and how.
 
     Attributes:
         sources: files, each whole; of a share of a corpus, also ranges of files.
         target: the format and the names of files.
-        documents: what gives the documents as ids: an encoder of the sources, or token files.
+        documents: how the documents of the sources are encoded.
         dtype: the type of the ids in the files.
         packing: how documents become rows; None if each is one.
         shard_tokens: the size of a shard; None for one file.
         settings: the tokenizer and options, as JSON values for the manifest.
         first_source: the number of the first source among those of the corpus.
         destination: the URL of the manifest, if the files of the target are uploaded; None if they stay.
-        order: the order of the documents; None for that of the sources.
     """
 
     sources: Sequence[Shard]
     target: Target
-    documents: DocumentEncoder | TokenFiles
+    documents: DocumentEncoder
     dtype: np.dtype[Any]
     packing: Packing | None
     shard_tokens: int | None
     settings: dict[str, Any]
     first_source: int = 0
     destination: str | None = None
-    order: Order | None = None
 
     @property
     def is_share(self) -> bool:
@@ -66,21 +54,16 @@ class Job(NamedTuple):
     @property
     def held_dtype(self) -> np.dtype[Any]:
         """The type of ids on their way to the files, with room for the marks of a loss mask."""
-        has_marks = isinstance(self.documents, DocumentEncoder) and self.documents.no_loss is not None
-        return np.dtype("<u4") if has_marks else self.dtype
+        return np.dtype("<u4") if self.documents.no_loss is not None else self.dtype
 
     @property
     def described_sources(self) -> list[dict[str, Any]]:
         """What the manifest says about the sources."""
-        if isinstance(self.documents, TokenFiles):
-            return list(self.documents.content["sources"])
         return [_described(source) for source in self.sources]
 
     @property
     def key(self) -> str:
         """What differs for other sources, or sources that have changed."""
-        if isinstance(self.documents, TokenFiles):
-            return self.documents.key
         return hashlib.sha256("\n".join(source.key for source in self.sources).encode()).hexdigest()
 
     @property
@@ -108,25 +91,9 @@ class Job(NamedTuple):
         target = self.target
         written = [*target.about_all, *target.single_there(), *target.shards_there()]
         resolved = {path.resolve() for path in written}
-        names = [source.name for source in self.sources if source.is_file]
-        if isinstance(self.documents, TokenFiles):
-            names = [str(path) for path in (self.documents.path, *self.documents.files)]
-        for name in names:
-            if Path(name).resolve() in resolved:
-                raise ValueError(f"output: {name} is a source; choose another output")
-
-    def unshuffled(self, folder: Path) -> Job:
-        """Return the job that writes the documents to sorted runs in a folder, of which this one makes its files."""
-        assert self.order is not None
-        runs = RunTarget(folder, self.held_dtype, *self.order)
-        return self._replace(
-            target=runs,
-            dtype=self.held_dtype,
-            packing=None,
-            shard_tokens=runs.shard_tokens,
-            destination=self.output,  # when the work is resumed, the folder may be a copy at another place
-            order=None,
-        )
+        for source in self.sources:
+            if source.is_file and Path(source.name).resolve() in resolved:
+                raise ValueError(f"output: {source.name} is a source; choose another output")
 
 
 def _described(source: Shard) -> dict[str, Any]:

@@ -35,6 +35,14 @@ OF_FILES: dict[Any, Any] = {
 """What it says of the files and their sources, as `check_shape` takes it; all else is of the tokenizer and options."""
 
 
+SETTINGS = {
+    *("format", "tokenizer", "separator", "append_separator", "begin_token", "split_special_tokens"),
+    *("pack", "pack_across", "dropout", "seed", "copy_columns", "document_index", "loss_mask"),
+    *("shard", "plan"),
+}
+"""What it may say of the tokenizer, the options and the part of a corpus."""
+
+
 class EncodedFiles(NamedTuple):
     """The files that `encode_files` wrote: paths, or URLs as str if the output is a URL.
 

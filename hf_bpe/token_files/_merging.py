@@ -19,7 +19,7 @@ from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._formats import FORMATS, INDEX, MANIFEST
-from hf_bpe.token_files._manifest import COUNTS, OF_FILES, EncodedFiles, as_json, encoded_files
+from hf_bpe.token_files._manifest import COUNTS, OF_FILES, SETTINGS, EncodedFiles, as_json, encoded_files
 from hf_bpe.token_files._shares import Share
 
 _SHARE = re.compile(rf"(?:(.*)-)?([0-9]{{5}})-of-([0-9]{{5}})(?:\.{re.escape(MANIFEST)})?")
@@ -139,9 +139,8 @@ def _merge(path: Path, overwrite: bool, size_of: Callable[[Path], int | None]) -
     merged = {name: value for name, value in first.content.items() if name not in ("shard", "plan")}
     merged |= {name: sum(part.content[name] for part in parts) for name in COUNTS}
     merged["shards"] = shards
-    if "shuffle" not in first.content:  # else each part has documents of all sources, and names them all
-        merged["skipped"] = {name: sum(part.content["skipped"][name] for part in parts) for name in SKIPPED}
-        merged["sources"] = _joined([source for part in parts for source in part.content["sources"]])
+    merged["skipped"] = {name: sum(part.content["skipped"][name] for part in parts) for name in SKIPPED}
+    merged["sources"] = _joined([source for part in parts for source in part.content["sources"]])
     text = as_json(merged)
     if manifest.exists() and not overwrite and manifest.read_bytes() != text.encode():
         raise FileExistsError(f"{manifest} is of another run; delete it, choose another output, or overwrite it")
@@ -203,12 +202,16 @@ def _read(path: Path, stem: str, share: Share) -> _SharedManifest:
                 check_shape(source, _PART_OF_FILE, f"sources[{number}]")
     except ValueError as error:
         raise ValueError(f"{path} is not the manifest of a part, or is damaged: {error}; encode it again") from None
+    if unknown := sorted(content.keys() - OF_FILES.keys() - SETTINGS):
+        raise ValueError(
+            f"{path} has {short_repr(unknown[0])}, which this version of hf_bpe does not know; encode it again"
+        )
     return _SharedManifest(path, stem, share, content)
 
 
 def _check_same(first: _SharedManifest, other: _SharedManifest) -> None:
     """Raise a ValueError that names what differs in the tokenizer, the options or the sources."""
-    own = {*COUNTS, "shard", "shards", *(() if "shuffle" in first.content else ("skipped", "sources"))}
+    own = {*COUNTS, "shard", "shards", "skipped", "sources"}
     for name in [*first.content, *other.content]:
         mine, its = (part.content.get(name) for part in (first, other))
         if name not in own and mine != its:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import threading
-from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -16,17 +15,7 @@ from hf_bpe._utils.progress import make_bar
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-from hf_bpe.token_files._rows import Chunk
-
 _SECONDS = 0.5
-
-
-def with_progress(chunks: Iterator[Chunk], total: int, name: str) -> Iterator[Chunk]:
-    """Yield chunks, and show how many of the ids have come."""
-    with make_bar(total=total, desc=name, unit=" tokens", unit_scale=True) as bar:
-        for chunk in chunks:
-            yield chunk
-            bar.update(len(chunk.ids))
 
 
 class EncodingProgress:

@@ -31,7 +31,7 @@ from hf_bpe._utils.object_stores import (
     upload,
 )
 from hf_bpe._utils.paths import is_url
-from hf_bpe.token_files._encoding import UNSHUFFLED, encode_sources
+from hf_bpe.token_files._encoding import encode_sources
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles
 from hf_bpe.token_files._run import LOG
@@ -62,8 +62,7 @@ class Places:
         """Make the local folders; those that stand for URLs, outside of a work folder, are deleted afterwards."""
         with ExitStack() as stack:
             if self._work_dir is not None and is_url(os.fspath(self._work_dir)):
-                logs = LOG, f"{UNSHUFFLED}/{LOG}"
-                self.work = stack.enter_context(mirrored_folder(os.fspath(self._work_dir), logs, self._options))
+                self.work = stack.enter_context(mirrored_folder(os.fspath(self._work_dir), [LOG], self._options))
             if is_url(self._given):
                 if self.work is None:
                     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_bpe-")))
@@ -73,7 +72,7 @@ class Places:
             yield self
 
     def encode(self, job: Job, workers: int, show_progress: bool, overwrite: bool) -> EncodedFiles:
-        """Encode or shuffle what a job reads, whose target is the local output, and upload its files."""
+        """Encode what a job reads, whose target is the local output, and upload its files."""
         if not is_url(self._given):
             return encode_sources(job, workers, self.work, show_progress, overwrite)
         folder, _ = parent_and_name(self._given)

@@ -21,7 +21,7 @@ from hf_bpe.token_files._arrow import COLUMN
 from hf_bpe.token_files._document_index import TOKENS
 from hf_bpe.token_files._documents import DocumentEncoder, Framing
 from hf_bpe.token_files._formats import FORMATS, Target
-from hf_bpe.token_files._job import Job, Order, Packing
+from hf_bpe.token_files._job import Job, Packing
 from hf_bpe.token_files._loss_masks import MASK_COLUMN
 from hf_bpe.token_files._rows import RECORD, SOURCE, value_columns
 from hf_bpe.token_files._shares import Share, part_of_sources
@@ -74,7 +74,6 @@ def make_job(
     threads: int,
     share: Share | None = None,
     documents_of: Share | None = None,
-    shuffle: int | None = None,
 ) -> Job:
     """Return the job of `BPETokenizer.encode_files`.
 
@@ -126,14 +125,6 @@ def make_job(
         settings |= {"dropout": random.dropout, "seed": random.seed}
     if copied:
         settings["copy_columns"] = [*copied]
-    if shuffle is not None:
-        if share is not None:
-            raise ValueError(
-                "shuffle: the shuffled documents of a part are not a part of the shuffled corpus; encode all parts "
-                "without it and merge their manifests, then shuffle their files (hf-bpe shuffle, or shuffle_documents "
-                "of hf_bpe.token_files), with shard for several jobs"
-            )
-        settings["shuffle"] = shuffle
     if document_index:
         settings["document_index"] = True
     if loss_mask is not None:
@@ -167,7 +158,6 @@ def make_job(
         target.format.shard_tokens if shard_tokens is None else shard_tokens,
         settings,
         first_source,
-        order=None if shuffle is None else Order(shuffle),
     )
 
 

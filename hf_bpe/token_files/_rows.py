@@ -48,17 +48,6 @@ class Chunk(NamedTuple):
     values: Sequence[Values] = ()
 
 
-def from_id(chunk: Chunk, first: int) -> Chunk:
-    """Return the part of a chunk from the id with the index `first` on.
-
-    >>> from_id(Chunk(np.arange(5), np.array([2, 4])), 2)
-    Chunk(ids=array([2, 3, 4]), ends=array([2]), values=())
-    """
-    ids, ends, values = chunk
-    ended = int(np.searchsorted(ends, first, "right")) if first else 0
-    return Chunk(ids[first:], ends[ended:] - first, values[ended:])
-
-
 def pack(documents: Iterable[Chunk], length: int, *, across: bool) -> Iterator[Chunk]:
     """Yield documents as sequences of at most `length` ids.
 

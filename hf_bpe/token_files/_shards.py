@@ -79,7 +79,7 @@ class ShardWriter:
             writer = stack.enter_context(self._make([staging / name for name in names]))
             chunk = first
             while chunk is not None:
-                chunk, rest = self._cut(chunk, 0 if writer.is_full else self._shard_tokens, tokens)
+                chunk, rest = self._cut(chunk, self._shard_tokens, tokens)
                 writer.append(chunk)
                 tokens += len(chunk.ids)
                 rows += len(chunk.ends)

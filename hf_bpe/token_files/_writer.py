@@ -24,11 +24,6 @@ _SPOOL_BYTES = 1 << 20
 class TokenWriter:
     """Write the files of one shard, in bounded memory; as a context manager, it closes them."""
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the shard should end with the next row, whatever its size."""
-        return False
-
     def append(self, chunk: Chunk) -> None:
         """Append a part of the stream of rows."""
         raise NotImplementedError

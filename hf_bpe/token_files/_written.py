@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.input_files import read_json
@@ -15,9 +14,8 @@ from hf_bpe.token_files._document_index import with_document_index
 from hf_bpe.token_files._formats import FORMATS, MANIFEST
 from hf_bpe.token_files._manifest import OF_FILES
 from hf_bpe.token_files._reading import READERS
-from hf_bpe.token_files._rows import Chunk, from_id, value_columns
-from hf_bpe.token_files._run import Position, RunLog, Totals
-from hf_bpe.token_files._shards import ShardRecord
+from hf_bpe.token_files._rows import Chunk, value_columns
+from hf_bpe.token_files._run import Totals
 
 _MANIFEST: dict[Any, Any] = {
     **OF_FILES,
@@ -94,12 +92,6 @@ class TokenFiles(NamedTuple):
                 raise ValueError(f"{path} has {found} bytes, expected {size} by {self.path.name}; encode it again")
 
     @property
-    def key(self) -> str:
-        """What differs for other files, or files that were written again."""
-        states = [(path.stat().st_size, path.stat().st_mtime_ns) for path in self.files]
-        return hashlib.sha256(repr((self.content, states)).encode()).hexdigest()
-
-    @property
     def files(self) -> list[Path]:
         """The files of all shards."""
         return [self.path.parent / name for shard in self.content["shards"] for name in shard["files"]]
@@ -115,16 +107,11 @@ class TokenFiles(NamedTuple):
         has_index = self.content.get("document_index", False)
         return value_columns(self.content.get("copy_columns", ()), has_index=has_index)
 
-    def chunks(self, first: int = 0) -> Iterator[Chunk]:
-        """Yield the rows of all shards from the id with the index `first` on."""
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the rows of all shards."""
         for shard in self.content["shards"]:
-            if first < shard["tokens"]:
-                for chunk in self._shard([self.path.parent / name for name in shard["files"]]):
-                    if first == 0 or first < len(chunk.ids):
-                        yield from_id(chunk, first)
-                    first = max(first - len(chunk.ids), 0)
-            else:
-                first -= shard["tokens"]
+            if shard["tokens"]:
+                yield from self._shard([self.path.parent / name for name in shard["files"]])
 
     def _shard(self, paths: list[Path]) -> Iterator[Chunk]:
         """Yield the rows of a shard."""
@@ -132,35 +119,3 @@ class TokenFiles(NamedTuple):
         if not names or FORMATS[format].holds_columns:
             return READERS[format](paths, self.content["dtype"], names)
         return with_document_index(READERS[format](paths[:-1], self.content["dtype"], ()), paths[-1], names)
-
-
-class Stored(Protocol):
-    """Documents on disk: `TokenFiles`, or shuffled ones."""
-
-    def chunks(self, first: int) -> Iterator[Chunk]:
-        """Yield documents from the id with the index `first` on."""
-        ...
-
-
-class StoredStream:
-    """Documents that are on disk, from where the last recorded shard ends.
-
-    Args:
-        documents: the documents.
-        totals: how many there are.
-        log: the log of the run; None if nothing is recorded.
-    """
-
-    def __init__(self, documents: Stored, totals: Totals, log: RunLog | None) -> None:
-        self._documents, self.totals, self._log = documents, totals, log
-        self._written = 0 if log is None else log.position.first
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield documents."""
-        return self._documents.chunks(self._written)
-
-    def committed(self, record: ShardRecord) -> None:
-        """Record a shard."""
-        self._written += record.tokens
-        if self._log is not None:
-            self._log.commit(record, Position(first=self._written), Totals())

@@ -45,7 +45,6 @@ ARGUMENTS: dict[str, Check] = {
     "pack_across": check_flag,
     "shard_tokens": optional(at_least(1)),
     "shard": optional(check_share),
-    "shuffle": optional(_randomness.check_seed),
     "work_dir": optional(check_destination),
     "storage_options": optional(check_mapping),
     "show_progress": check_flag,

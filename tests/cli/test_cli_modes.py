@@ -19,7 +19,6 @@ COMMANDS = {
     "encode": "FOLDER TEXT -o OUT.npy",
     "merge-manifests": "PARTS",
     "project": "FOLDER TOKENS -o OUT.npy --size 270",
-    "shuffle": "TOKENS -o OUT.npy --seed 1",
     "decode": "FOLDER IDS",
     "show": "FOLDER TEXT",
     "tree": "FOLDER low",

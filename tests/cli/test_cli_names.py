@@ -19,7 +19,6 @@ COMMANDS = {
     "encode": ["encode {folder} {text} -o {new}.npy", "encode {missing} {text}"],
     "merge-manifests": ["merge-manifests {missing}"],
     "project": ["project {folder} {missing} -o {new} --size 290"],
-    "shuffle": ["shuffle {missing} -o {new} --seed 1"],
     "decode": ["decode {folder} {text}", "decode {missing} {text}"],
     "show": ["show {folder} {text} --html {new}", "show {folder} {missing}"],
     "tree": ["tree {folder} {nasty}", "tree {folder} a --html {new}"],

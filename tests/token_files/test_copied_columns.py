@@ -15,7 +15,6 @@ from hf_bpe.counting import _copied_columns
 from hf_bpe.token_files import _arrow as arrow
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import _pieces as pieces
-from hf_bpe.token_files import shuffle_documents
 from support.cases import case
 from support.commands import run
 from support.profiles import by_profile
@@ -246,4 +245,4 @@ def test_a_damaged_column_of_an_arrow_file_is_refused(tokenizer, tmp_path):
         assert whole.count(old) == 1
         path.write_bytes(whole.replace(old, new))
         with case(new), pytest.raises(ValueError, match=r"out\.arrow is damaged: "):
-            shuffle_documents(path, tmp_path / "shuffled.arrow", seed=1)
+            tokenizer.project_files(path, tmp_path / "small.arrow", 257)

@@ -15,7 +15,7 @@ from hf_bpe.token_files import _document_index as document_index
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import _pieces as pieces
 from hf_bpe.token_files import _stream as stream
-from hf_bpe.token_files import merge_manifests, shuffle_documents
+from hf_bpe.token_files import merge_manifests
 from support.commands import run
 from support.killing import forked, kill_before_move
 from support.profiles import by_profile
@@ -297,23 +297,3 @@ def test_the_command_writes_an_index(tokenizer, tmp_path):
     ]
     refused = run("encode", tmp_path / "tokenizer", path, "--document-index", code=2)
     assert "--document-index: is only for --output" in refused.stderr
-
-
-@pytest.mark.parametrize("format", ["megatron", "nanogpt", "parquet"])
-def test_shuffled_rows_keep_their_index(tokenizer, corpus, tmp_path, format):
-    options = {"format": format, "document_index": True}
-    plain = tokenizer.encode_files(corpus, tmp_path / "plain", **options)
-    shuffled = tokenizer.encode_files(corpus, tmp_path / "shuffled", shuffle=3, work_dir=tmp_path / "work", **options)
-    rows = index_of(shuffled)
-    assert rows != index_of(plain)
-    assert sorted(rows, key=str) == sorted(index_of(plain), key=str)
-    if format == "nanogpt":
-        ids, bounds = np.fromfile(shuffled.ids, "<u2"), np.cumsum([row["tokens"] for row in rows])
-        sources = json.loads(shuffled.manifest.read_text())["sources"]
-        for row, part in zip(rows, np.split(ids, bounds)[:-1], strict=True):
-            if sources[row["source"]]["name"].endswith("0.jsonl"):
-                line = (corpus / "0.jsonl").read_text().split("\n")[row["record"]]
-                assert tokenizer.decode(part) == json.loads(line)["text"] + END
-    else:
-        again = shuffle_documents(tmp_path / "plain", tmp_path / "again" / "shuffled", 3)
-        assert contents(again) == contents(shuffled)

@@ -16,7 +16,7 @@ from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import _pieces as pieces
 from hf_bpe.token_files import _stream as stream
-from hf_bpe.token_files import merge_manifests, shuffle_documents
+from hf_bpe.token_files import merge_manifests
 from support.commands import run
 from support.profiles import by_profile
 from support.token_files import contents, rows_of
@@ -332,15 +332,3 @@ def test_masks_at_the_edges_of_tokens(tmp_path, turns, in_files, in_chats):
     )
     assert ours == theirs == accelerated
     assert in_chats in (None, ours["assistant_masks"])
-
-
-@pytest.mark.parametrize("format", ["datatrove", "arrow"])
-def test_shuffled_documents_keep_their_masks(tokenizer, tmp_path, format):
-    path = write(tmp_path / "in.jsonl", [(f"low {each} newest", [(0, each % 9)]) for each in range(50)])
-    options = {"format": format, "loss_mask": "no_loss"}
-    plain = rows_in(tokenizer.encode_files(path, tmp_path / "plain", **options))
-    shuffled = rows_in(tokenizer.encode_files(path, tmp_path / "shuffled", shuffle=3, **options))
-    assert shuffled != plain
-    assert sorted(shuffled) == sorted(plain)
-    with pytest.raises(ValueError, match="expected ids without loss_mask, because masks are shuffled only where"):
-        shuffle_documents(tmp_path / "plain", tmp_path / "again", 3)

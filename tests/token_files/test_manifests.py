@@ -72,6 +72,17 @@ def test_damaged_manifests_of_parts_are_refused_by_name(tokenizer, tmp_path):
     assert {("tokens",), ("shards",), ("sources",)} <= accepted  # sums, and what only people read
 
 
+@pytest.mark.parametrize("key", ["shuffle"])
+def test_manifests_with_unknown_keys_are_refused(tokenizer, tmp_path, key):
+    source = write_jsonl(tmp_path / "in.jsonl", 9)
+    for part in range(2):
+        manifest = tokenizer.encode_files(source, tmp_path / "c.npy", shard=(part, 2)).manifest
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), key: 1}))
+    message = rf"c-00000-of-00002\.manifest\.json has '{key}', which this version of hf_bpe does not know; encode it"
+    with pytest.raises(ValueError, match=message):
+        merge_manifests(tmp_path / "c.npy")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are text here")
 def test_names_of_files_that_are_not_text_are_written(tokenizer, tmp_path):
     source = write_jsonl(Path(tmp_path, os.fsdecode(b"caf\xe9 \xc3\xa9.jsonl")), 4)

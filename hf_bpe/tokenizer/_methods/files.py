@@ -38,7 +38,6 @@ class FileMethods(ConversionMethods):
         pack_across: bool = True,
         shard_tokens: int | None = None,
         shard: tuple[int, int] | None = None,
-        shuffle: int | None = None,
         copy_columns: Sequence[str] = (),
         document_index: bool = False,
         loss_mask: str | None = None,
@@ -88,10 +87,6 @@ class FileMethods(ConversionMethods):
                 written, and `hf_bpe.token_files.merge_manifests` writes the manifest of the whole. No sequence of
                 `pack` goes beyond a part, so the last ids of each part, which fill none, are left out. A part without
                 text has only a manifest.
-            shuffle: a seed: write the documents in a random order, which depends on the seed and on how many documents
-                there are. Sequences of `pack`, and shards, are made of the shuffled documents. It takes room for the
-                ids once more, in `work_dir` or next to the output. Not with `shard`: the files of all parts are
-                shuffled by `hf_bpe.token_files.shuffle_documents`, with the same result.
             copy_columns: columns of JSON lines or Parquet to copy next to the ids, for rows that hold a single
                 document and for "parquet" and "arrow", or with `document_index`. They become strings: other values as
                 JSON, null stays null.
@@ -161,7 +156,6 @@ class FileMethods(ConversionMethods):
                 random=Randomness.of(dropout, seed),
                 threads=workers,
                 share=None if shard is None else Share(*shard),
-                shuffle=shuffle,
             )
             return places.encode(job, workers, show_progress, overwrite)
 
