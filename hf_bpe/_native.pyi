@@ -9,7 +9,7 @@ from typing_extensions import Buffer
 import hf_bpe.counting._runs
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._runs import Run
-from hf_bpe.encoding._encoder import AddedTokenTuple, AnyIds, AnyText, Ids, Numbers, Options, Padding, TemplateIds
+from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, Padding, TemplateIds
 from hf_bpe.reference._alphabet import Alphabet
 from hf_bpe.reference._options import LearningOptions
 
@@ -412,17 +412,6 @@ class RunReader:
     def __init__(self, run: Run) -> None: ...
     def next(self, words: int) -> list[tuple[bytes, int]]:
         """Return up to this number of words and their counts; none only at the end."""
-
-def project_ids(ids: AnyIds, ends: Numbers, *, tokens: bytes, values: bytes, is_wide: bool) -> tuple[AnyIds, Numbers]:
-    """Return ids with each replaced by a list of ids, and the positions at which rows end.
-
-    Args:
-        ids: uint16 or uint32.
-        ends: the positions in `ids` at which rows end.
-        tokens: by id, two uint32: where the list begins in the values, and its length, 0 for an id that does not exist.
-        values: uint32, or uint16 if not `is_wide`: the lists, and four more numbers.
-        is_wide: whether the result is uint32 rather than uint16.
-    """
 
 def join_tokens(data: bytes, offsets: bytes, ids: Ids) -> bytes:
     """Return the bytes of ids.

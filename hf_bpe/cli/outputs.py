@@ -5,12 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
-
-import typer
 
 from hf_bpe._utils.memory import format_bytes
 from hf_bpe._utils.mirrored_folder import has_copy
@@ -22,18 +18,6 @@ _TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer_con
 _MIN_ROOM = 1 << 24
 
 Force = Annotated[bool, option("Replace what is there.", "--force", "-f")]
-
-
-@contextmanager
-def wrong_output_named() -> Iterator[None]:
-    """Raise the error of a wrong argument `output` as one of the option."""
-    try:
-        yield
-    except ValueError as error:
-        problem = str(error).removeprefix("output: ").replace(" as format", " as --format")
-        if problem == str(error):
-            raise
-        raise typer.BadParameter(problem, param_hint="'--output'") from None
 
 
 def check_folder(folder: Path, force: bool, room: int = _MIN_ROOM) -> None:

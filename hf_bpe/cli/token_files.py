@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import typer
 from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done
-from hf_bpe.cli.outputs import check_file, is_resumed, wrong_output_named
+from hf_bpe.cli.outputs import check_file, is_resumed
 from hf_bpe.cli.sources import STDIN, is_found, parse_share, shows_progress, text_file
 from hf_bpe.cli.tokenizers import load
 from hf_bpe.counting._sources import Source, plan
@@ -60,7 +60,7 @@ def write_token_files(
     checked = os.fspath(check_destination("output", output))
     share = None if params["shard"] is None else check_share("shard", parse_share(params["shard"]))
     columns = value_columns(params["copy_columns"] or (), has_index=params["document_index"])
-    with wrong_output_named():
+    with _wrong_output_named():
         target = Target(params["format"], output, share, columns, params["loss_mask"] is not None)
     for name, value in (("work-dir", params["work_dir"]), ("shard", share)):
         if STDIN in (files or [STDIN]) and value is not None:
@@ -93,6 +93,18 @@ def write_token_files(
     )
 
 
+@contextlib.contextmanager
+def _wrong_output_named() -> Iterator[None]:
+    """Raise the error of a wrong argument `output` as one of the option."""
+    try:
+        yield
+    except ValueError as error:
+        problem = str(error).removeprefix("output: ").replace(" as format", " as --format")
+        if problem == str(error):
+            raise
+        raise typer.BadParameter(problem, param_hint="'--output'") from None
+
+
 def report_files(written: EncodedFiles, rows: str, as_json: bool) -> None:
     """Report files that were written; `rows` says how the ids are packed."""
     where = str(written.ids) if len(written.files) <= 3 else f"{len(written.files)} files, the first {written.ids}"
@@ -101,13 +113,8 @@ def report_files(written: EncodedFiles, rows: str, as_json: bool) -> None:
     offsets = "" if written.offsets is None or not written.files else f", offsets of the documents in {written.offsets}"
     documents = counted(written.num_documents, "document")
     message = f"{counted(written.num_tokens, 'token')} of {documents}{rows} saved in {where}{offsets}"
-    report_done(message, values_of(written), as_json)
-
-
-def values_of(written: EncodedFiles) -> dict[str, Any]:
-    """Return what --json prints about files that were written."""
     arrays = {} if written.offsets is None else {"ids": str(written.ids), "offsets": str(written.offsets)}
-    return {
+    values = {
         **arrays,
         "files": [str(path) for path in written.files],
         "manifest": str(written.manifest),
@@ -115,3 +122,4 @@ def values_of(written: EncodedFiles) -> dict[str, Any]:
         "documents": written.num_documents,
         "rows": written.num_rows,
     }
+    report_done(message, values, as_json)

@@ -1,4 +1,4 @@
-"""Edits of a model: each returns the new model and a `Remap` from old ids to new ids; and ids of smaller models."""
+"""Edits of a model: each returns the new model and a `Remap` from old ids to new ids."""
 
 from hf_bpe._utils.lazy_exports import lazy_exports
 from hf_bpe.editing._edits import (
@@ -10,7 +10,6 @@ from hf_bpe.editing._edits import (
     renumber,
     truncate,
 )
-from hf_bpe.editing._projection import project_ids
 from hf_bpe.editing._remap import Remap
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "add_special_tokens",
     "extend",
     "pad_to_multiple_of",
-    "project_ids",
     "prune",
     "renumber",
     "truncate",

@@ -29,7 +29,6 @@ _PRINTABLE_SIZES = [len(char.encode()) for char in BYTE_TO_CHAR]
 
 AnyText = str | bytes
 Ids = npt.NDArray[np.uint32]
-AnyIds = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
 
 

@@ -16,7 +16,7 @@ from hf_bpe.token_files._writer import TokenWriter, close_all
 
 MAX_LLMC_IDS = 2**31 - 1
 
-LLMC_HEADER = 256  # int32 numbers
+_LLMC_HEADER = 256  # int32 numbers
 _LLMC_KINDS = {2: (20240520, 1), 4: (20240801, 7)}  # bytes of an id → magic number and version
 
 
@@ -81,6 +81,6 @@ class LlmcFile(FlatFile):
     """Ids after 256 int32: a magic number, a version and the number of ids."""
 
     def _header(self) -> bytes:
-        header = np.zeros(LLMC_HEADER, "<i4")
+        header = np.zeros(_LLMC_HEADER, "<i4")
         header[:3] = *_LLMC_KINDS[self._dtype.itemsize], self._size
         return header.tobytes()

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hf_bpe._utils.input_files import open_regular
-from hf_bpe.encoding._encoder import Numbers
 from hf_bpe.token_files._rows import GROUP_CHARACTERS, RECORD, Chunk, Values, characters_of
 from hf_bpe.token_files._writer import RowLengths, TokenWriter, close_all
 
@@ -18,7 +14,6 @@ SUFFIX = ".document-index.parquet"
 TOKENS = "tokens"  # the column of the number of ids, which some formats say nowhere else
 
 _GROUP_ROWS = 1 << 16
-_ROWS_AT_ONCE = 1 << 14
 
 
 class WithDocumentIndex(TokenWriter):
@@ -33,7 +28,7 @@ class WithDocumentIndex(TokenWriter):
     def __init__(
         self, paths: Sequence[Path], make: Callable[[Sequence[Path]], TokenWriter], columns: Mapping[str, str]
     ) -> None:
-        arrow, parquet = _pyarrow("writing")
+        arrow, parquet = _pyarrow()
         types = {**columns, TOKENS: "int64"}
         self._schema = arrow.schema([(name, arrow.type_for_alias(kind)) for name, kind in types.items()])
         self._record_batch = arrow.record_batch
@@ -82,45 +77,10 @@ class WithDocumentIndex(TokenWriter):
         close_all(self._writer.close, self._inner.close)
 
 
-def with_document_index(chunks: Iterator[Chunk], path: Path, names: Sequence[str]) -> Iterator[Chunk]:
-    """Yield the rows of token files whose format does not say where rows end, by their index and with its values.
-
-    Raises:
-        ValueError: the index is damaged, or not of these files.
-    """
-    rows = _read(path, names)
-    ends: Numbers = np.empty(0, np.int64)
-    values: list[Values] = []
-    done = read = 0  # ids that were yielded, and that the rows which were read have
-    for chunk in chunks:
-        stop = done + len(chunk.ids)
-        while read <= stop and (part := next(rows, None)) is not None:
-            more = read + np.cumsum(part[0])
-            ends, values = np.concatenate([ends, more]), values + part[1]
-            read = int(more[-1]) if len(more) else read
-        number = int(np.searchsorted(ends, stop, "right"))
-        yield chunk._replace(ends=ends[:number] - done, values=values[: number + 1])
-        ends, values, done = ends[number:], values[number:], stop
-    if read != done or len(ends) or next(rows, None) is not None:
-        raise ValueError(f"{path} is damaged, or of other files: its rows have {read} ids, expected {done}")
-
-
-def _read(path: Path, names: Sequence[str]) -> Iterator[tuple[Numbers, list[Values]]]:
-    """Yield the numbers of ids of rows, and their values."""
-    arrow, parquet = _pyarrow("reading")
-    with open_regular(path) as opened:
-        try:
-            for batch in parquet.ParquetFile(opened).iter_batches(batch_size=_ROWS_AT_ONCE):
-                values = [*zip(*(batch.column(name).to_pylist() for name in names), strict=True)]
-                yield batch.column(TOKENS).to_numpy(), values
-        except (arrow.ArrowInvalid, KeyError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
-
-
-def _pyarrow(what: str) -> tuple[Any, Any]:
+def _pyarrow() -> tuple[Any, Any]:
     try:
         return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise ImportError(
-            f"document_index: {what} it needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'"
+            "document_index: writing it needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'"
         ) from None

@@ -66,11 +66,6 @@ class EncodedFiles(NamedTuple):
     num_rows: int
 
 
-def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a manifest says of the tokenizer and the options."""
-    return {name: value for name, value in manifest.items() if name not in OF_FILES}
-
-
 def make_manifest(
     settings: Mapping[str, Any],
     dtype: np.dtype[Any],

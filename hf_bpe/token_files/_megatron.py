@@ -13,8 +13,8 @@ import numpy.typing as npt
 from hf_bpe.token_files._rows import Chunk
 from hf_bpe.token_files._writer import RowLengths, Spool, TokenWriter, close_all
 
-MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
-CODES = {np.dtype("<u2"): 8, np.dtype("<i4"): 4}
+_MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
+_CODES = {np.dtype("<u2"): 8, np.dtype("<i4"): 4}
 _FEWEST_FOR_32_BITS = 65_500  # ids; Megatron's own limit
 _MAX_LENGTH = 2**31 - 1
 _COUNTED = 1 << 20
@@ -52,8 +52,8 @@ class MegatronFiles(TokenWriter):
         self._file.close()
         number = self._lengths.size
         with self._index.open("wb") as file:
-            file.write(MAGIC)
-            file.write(struct.pack("<QBQQ", _VERSION, CODES[self._dtype], number, number + 1))
+            file.write(_MAGIC)
+            file.write(struct.pack("<QBQQ", _VERSION, _CODES[self._dtype], number, number + 1))
             for lengths in self._lengths.parts():
                 file.write(lengths.data)
             begin = 0

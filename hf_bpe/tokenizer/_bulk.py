@@ -104,16 +104,6 @@ def check_texts(name: str, value: Any) -> list[AnyText]:
     return texts
 
 
-def check_sizes(name: str, value: Any) -> int | list[int]:
-    """Return one number of tokens, or several different ones."""
-    if not isinstance(value, (list, tuple)):
-        return check_int(name, value, 1)
-    sizes = [check_int(f"{name}[{at}]", size, 1) for at, size in enumerate(value)]
-    if len({*sizes}) < len(sizes) or not sizes:
-        raise ValueError(f"{name}: expected one or more different numbers, got {sizes}")
-    return sizes
-
-
 def threads_of(num_workers: int | None) -> int:
     """Return the number of threads for `num_workers`."""
     return default_threads() if num_workers is None else min(num_workers, _AT_MOST_THREADS)

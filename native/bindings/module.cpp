@@ -397,6 +397,5 @@ Returns:
   bind_nfc(module);
   bind_row_results(module);
   bind_runs(module);
-  bind_projection(module);
   bind_token_bytes(module);
 }

@@ -129,7 +129,6 @@ void bind_patterns(nb::module_& module);
 void bind_encoder(nb::module_& module);
 void bind_files(nb::module_& module);
 void bind_nfc(nb::module_& module);
-void bind_projection(nb::module_& module);
 void bind_row_results(nb::module_& module);
 void bind_runs(nb::module_& module);
 void bind_token_bytes(nb::module_& module);

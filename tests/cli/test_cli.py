@@ -28,7 +28,7 @@ from support.patience import PATIENCE
 
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 # In the order of --help.
-COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "merge-manifests", "project", "show"]
+COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "merge-manifests", "show"]
 COMMANDS += [
     "tree",
     "playground",

@@ -18,7 +18,6 @@ COMMANDS = {
     "merge-counts": "COUNTS -o OUT",
     "encode": "FOLDER TEXT -o OUT.npy",
     "merge-manifests": "PARTS",
-    "project": "FOLDER TOKENS -o OUT.npy --size 270",
     "decode": "FOLDER IDS",
     "show": "FOLDER TEXT",
     "tree": "FOLDER low",

@@ -18,7 +18,6 @@ COMMANDS = {
     "merge-counts": ["merge-counts {counts} {counts} -o {new}", "merge-counts {missing} -o {new}"],
     "encode": ["encode {folder} {text} -o {new}.npy", "encode {missing} {text}"],
     "merge-manifests": ["merge-manifests {missing}"],
-    "project": ["project {folder} {missing} -o {new} --size 290"],
     "decode": ["decode {folder} {text}", "decode {missing} {text}"],
     "show": ["show {folder} {text} --html {new}", "show {folder} {missing}"],
     "tree": ["tree {folder} {nasty}", "tree {folder} a --html {new}"],

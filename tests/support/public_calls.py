@@ -54,7 +54,6 @@ def targets(folder: Path) -> list[Target]:
             f"BPETokenizer.{name}", make, {key: lambda value=value: copy(value) for key, value in arguments.items()}
         )
 
-    tokens = tokenizer.encode_files(text, folder / "tokens.npy", append_separator=False).ids
     pickled = pickle.dumps(tokenizer)
     chat = [{"role": "user", "content": "low"}]
     bulk = {"texts": ["low", b"low"], "split_special_tokens": None, "num_workers": 1}
@@ -261,7 +260,6 @@ def targets(folder: Path) -> list[Target]:
             num_workers=1,
             show_progress=False,
         ),
-        method("project_files", tokens=str(tokens), output=output + ".projected.npy", size=258, renumber=False),
         method("add_tokens", new_tokens=["<new>"], special_tokens=False),
         method("add_special_tokens", special_tokens_dict={"cls_token": "<c>"}, replace_extra_special_tokens=True),
         method(

@@ -226,41 +226,12 @@ def test_tokens_say_where_documents_are_in_a_file_of_ids(tokenizer, tmp_path):
     ]
 
 
-def test_long_indices_are_written_and_read_in_groups(tokenizer, tmp_path, monkeypatch):
+def test_long_indices_are_written_in_groups(tokenizer, tmp_path, monkeypatch):
     monkeypatch.setattr(document_index, "_GROUP_ROWS", 4)
-    monkeypatch.setattr(document_index, "_ROWS_AT_ONCE", 3)
     path = write(tmp_path / "in.jsonl", ["low", "newest"] * 10)
     written = tokenizer.encode_files(path, tmp_path / "large", format="nanogpt", document_index=True)
     assert pq.read_metadata(written.files[-1]).num_row_groups == 5
-    projected = tokenizer.project_files(tmp_path / "large", tmp_path / "small", 258)
-    smaller, _ = tokenizer.truncate(258)
-    expected = smaller.encode_files(path, tmp_path / "small2", format="nanogpt", document_index=True)
-    assert index_of(projected) == index_of(expected) == expected_index(smaller, [(path, ["low", "newest"] * 10)])
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_projection_keeps_the_index(tokenizer, corpus, tmp_path, format):
-    ending = ".npy" if format == "npy" else ""
-    options = {"format": format, "document_index": True, "append_separator": True, "shard_tokens": 300}
-    tokenizer.encode_files(corpus, tmp_path / f"large{ending}", **options)
-    projected = tokenizer.project_files(tmp_path / f"large{ending}", tmp_path / "a" / f"small{ending}", 259)
-    smaller, _ = tokenizer.truncate(259)
-    expected = smaller.encode_files(corpus, tmp_path / "b" / f"small{ending}", **options)
-    assert contents(projected) == contents(expected)
-
-
-def test_an_index_of_other_files_is_refused(tokenizer, tmp_path):
-    for name, text in (("a", "low"), ("b", "low newest")):
-        path = write(tmp_path / f"{name}.jsonl", [text])
-        tokenizer.encode_files(path, tmp_path / name, format="nanogpt", document_index=True)
-    other = (tmp_path / "b.document-index.parquet").read_bytes()
-    own = tmp_path / "a.document-index.parquet"
-    own.write_bytes(other)
-    manifest = json.loads((tmp_path / "a.manifest.json").read_text())
-    manifest["shards"][0]["files"][own.name] = len(other)
-    (tmp_path / "a.manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ValueError, match=r"a\.document-index\.parquet is damaged, or of other files: its rows have"):
-        tokenizer.project_files(tmp_path / "a", tmp_path / "small", 258)
+    assert index_of(written) == expected_index(tokenizer, [(path, ["low", "newest"] * 10)])
 
 
 def test_lines_before_a_part_are_counted_once(tokenizer, tmp_path, monkeypatch):

@@ -247,9 +247,6 @@ def test_what_has_no_place_is_refused(tokenizer, tmp_path):
     with pytest.raises(ValueError, match="the columns to copy, 'other' among them"):
         encode(loss_mask="other")
     assert not [*tmp_path.glob("out*")]
-    encode()
-    with pytest.raises(ValueError, match="expected ids without loss_mask, because the mask is one of other ids"):
-        tokenizer.project_files(tmp_path / "out", tmp_path / "small", 258)
 
 
 def test_the_command_writes_masks(tokenizer, tmp_path):

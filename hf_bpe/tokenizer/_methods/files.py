@@ -1,18 +1,16 @@
-"""Files of text to files of ids, and these to files of ids of smaller vocabularies."""
+"""Files of text to files of ids."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
-from hf_bpe._utils.arguments import check_flag, check_path, check_str, checked, optional
-from hf_bpe._utils.paths import check_output
+from hf_bpe._utils.arguments import check_flag, check_str, checked, optional
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.token_files._shares import Share
 from hf_bpe.tokenizer import _bulk as bulk
-from hf_bpe.tokenizer._bulk import check_sizes, threads_of
+from hf_bpe.tokenizer._bulk import threads_of
 from hf_bpe.tokenizer._methods.conversion import ConversionMethods
 
 if TYPE_CHECKING:
@@ -123,6 +121,7 @@ class FileMethods(ConversionMethods):
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low"], vocab_size=257, special_tokens=["<|endoftext|>"])
+        >>> from pathlib import Path
         >>> _ = Path("corpus.txt").write_text("low<|endoftext|>lo<|endoftext|>")
         >>> tokenizer.encode_files("corpus.txt", "tokens.npy").num_documents
         2
@@ -158,78 +157,3 @@ class FileMethods(ConversionMethods):
                 share=None if shard is None else Share(*shard),
             )
             return places.encode(job, workers, show_progress, overwrite)
-
-    @overload
-    def project_files(
-        self,
-        tokens: str | os.PathLike[str],
-        output: str | os.PathLike[str],
-        size: int,
-        *,
-        renumber: bool = ...,
-        overwrite: bool = ...,
-    ) -> EncodedFiles: ...
-
-    @overload
-    def project_files(
-        self,
-        tokens: str | os.PathLike[str],
-        output: str | os.PathLike[str],
-        size: Sequence[int],
-        *,
-        renumber: bool = ...,
-        overwrite: bool = ...,
-    ) -> list[EncodedFiles]: ...
-
-    @checked(tokens=check_path, output=check_output, size=check_sizes, renumber=check_flag, overwrite=check_flag)
-    def project_files(
-        self,
-        tokens: str | os.PathLike[str],
-        output: str | os.PathLike[str],
-        size: int | Sequence[int],
-        *,
-        renumber: bool = False,
-        overwrite: bool = False,
-    ) -> EncodedFiles | list[EncodedFiles]:
-        """Write the token files of a smaller vocabulary from those of this tokenizer, without the text.
-
-        The files are those that `encode_files` writes with `with_model(truncate(model, size))`, byte for byte. No text
-        is read or encoded, so large files take less time; see `hf_bpe.editing.project_ids`.
-
-        Args:
-            tokens: the `output` that `encode_files` was given, of any format, or the manifest that it wrote.
-            output: the path of the new files, as in `encode_files`; of several sizes, a folder, in which each has one.
-            size: the number of tokens of the smaller model; several numbers for several vocabularies from one pass.
-            renumber: close the gaps in the ids, as `hf_bpe.editing.renumber` does.
-            overwrite: replace the shards of an earlier run, as in `encode_files`.
-
-        Raises:
-            OSError: a file cannot be read or written, or there are shards of another run.
-            ValueError: the files are of another tokenizer, packed, randomized or damaged; a size is impossible; or the
-                ids do not tell those of a smaller vocabulary.
-
-        >>> from hf_bpe import BPETokenizer
-        >>> from hf_bpe.editing import truncate
-        >>> tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=261, special_tokens=["<|endoftext|>"])
-        >>> _ = Path("low.txt").write_text("low lower")
-        >>> encoded = tokenizer.encode_files("low.txt", "large", format="megatron")
-        >>> projected = tokenizer.project_files("large", "small", 258)
-        >>> smaller, _ = tokenizer.with_model(truncate(tokenizer.model, 258))
-        >>> expected = smaller.encode_files("low.txt", "expected", format="megatron")
-        >>> [each.num_tokens for each in (encoded, projected, expected)]
-        [4, 8, 8]
-        >>> [path.read_bytes() for path in projected.files] == [path.read_bytes() for path in expected.files]
-        True
-        """
-        from hf_bpe.tokenizer._projecting import project_files  # these are many modules
-
-        written = project_files(
-            self.definition,
-            self.pipeline,
-            Path(tokens),
-            Path(output),
-            size,
-            is_renumbered=renumber,
-            overwrite=overwrite,
-        )
-        return written[0] if isinstance(size, int) else written
