@@ -31,7 +31,6 @@ ONLY_FOR_FILES = (
     "shard_tokens",
     "shard",
     "copy_columns",
-    "document_index",
     "loss_mask",
     "work_dir",
     "dropout",
@@ -53,13 +52,12 @@ def write_token_files(
         reading: the options of each `Source`.
     """
     from hf_bpe.token_files._formats import Target
-    from hf_bpe.token_files._rows import value_columns
     from hf_bpe.token_files._run import LOG
     from hf_bpe.token_files._shares import check_share
 
     checked = os.fspath(check_destination("output", output))
     share = None if params["shard"] is None else check_share("shard", parse_share(params["shard"]))
-    columns = value_columns(params["copy_columns"] or (), has_index=params["document_index"])
+    columns = params["copy_columns"] or ()
     with _wrong_output_named():
         target = Target(params["format"], output, share, columns, params["loss_mask"] is not None)
     for name, value in (("work-dir", params["work_dir"]), ("shard", share)):
@@ -78,7 +76,7 @@ def write_token_files(
             if not is_url(checked) or path in target.about_all:
                 check_file(path, is_forced or is_ours, room=room, urls=True)
         options = {name: params[name] for name in ONLY_FOR_FILES}
-        options |= {"copy_columns": params["copy_columns"] or (), "shard": share}
+        options |= {"copy_columns": columns, "shard": share}
         written = load(folder, params["pattern"]).encode_files(
             sources,
             checked,

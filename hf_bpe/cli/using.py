@@ -73,11 +73,8 @@ _WORK_HELP = (
     "when done."
 )
 _COPY_HELP = (
-    "With --output and --format parquet or arrow, or with --document-index, copy a column of JSON lines or Parquet "
-    "next to the ids, as text. Give it once for each column."
-)
-_INDEX_HELP = (
-    "With --output, write where each row is from, its file and line, to columns or to a Parquet file next to the ids."
+    "With --output and --format parquet or arrow, copy a column of JSON lines or Parquet next to the ids, as text. "
+    "Give it once for each column."
 )
 _MASK_HELP = (
     "With --output and --format datatrove, parquet or arrow, write which ids are learned: all but those of the ranges "
@@ -129,7 +126,6 @@ def encode(
     copy_columns: Annotated[
         list[str] | None, option(_COPY_HELP, "--copy-column", metavar="NAME", panel="Token files")
     ] = None,
-    document_index: Annotated[bool, option(_INDEX_HELP, "--document-index", panel="Token files")] = False,
     loss_mask: Annotated[str | None, option(_MASK_HELP, metavar="COLUMN", panel="Token files")] = None,
     work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")] = None,
     dropout: Annotated[float | None, option(_DROPOUT_HELP, metavar="P", min=0, max=1, panel="Token files")] = None,

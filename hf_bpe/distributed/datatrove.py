@@ -66,8 +66,7 @@ class DocumentTokenizer(_TokenizingStep):
         storage_options: what fsspec takes to reach URLs. Executors pickle them, and log tracebacks with the values of
             variables: credentials belong in the environment.
         options: others of `encode_files`: `separator`, `append_separator`, `begin_token`, `pack`, `pack_across`,
-            `shard_tokens`, `copy_columns` and `document_index`. The columns are `id` and metadata of documents, and the
-            index has the number of the task as `source`, and that of the document in the task as `record`.
+            `shard_tokens` and `copy_columns`. The columns are `id` and metadata of documents.
         save_loss_metadata: write loss masks by `no_loss_ranges` in the metadata of documents, as datatrove's step does;
             see `loss_mask` of `encode_files`.
 
@@ -93,7 +92,6 @@ class DocumentTokenizer(_TokenizingStep):
         pack_across: bool = True,
         shard_tokens: int | None = None,
         copy_columns: Sequence[str] = (),
-        document_index: bool = False,
         save_loss_metadata: bool = False,
     ) -> None:
         super().__init__(output, storage_options)
@@ -107,7 +105,6 @@ class DocumentTokenizer(_TokenizingStep):
             "pack_across": pack_across,
             "shard_tokens": shard_tokens,
             "copy_columns": copy_columns,
-            "document_index": check_flag("document_index", document_index),
             "loss_mask": _NO_LOSS if check_flag("save_loss_metadata", save_loss_metadata) else None,
         }
 

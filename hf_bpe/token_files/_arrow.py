@@ -15,12 +15,13 @@ import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids
 from hf_bpe.token_files._loss_masks import MASK_COLUMN, split_mask
-from hf_bpe.token_files._rows import GROUP_CHARACTERS, Chunk, Values, characters_of
+from hf_bpe.token_files._rows import Chunk, Values
 from hf_bpe.token_files._writer import TokenWriter, WholeRows, close_all
 
 COLUMN = "input_ids"
 
 _GROUP_ROWS, _GROUP_IDS = 1 << 16, 1 << 24  # of a group of rows; whichever is reached first
+_GROUP_CHARACTERS = 1 << 26  # of the values of a group, because Arrow limits a column of them to 2 GiB
 
 
 class _Table(TokenWriter):
@@ -30,7 +31,7 @@ class _Table(TokenWriter):
         self,
         paths: Sequence[Path],
         dtype: npt.DTypeLike,
-        columns: Mapping[str, str] | None = None,
+        columns: Sequence[str] = (),
         has_mask: bool = False,
     ) -> None:
         try:
@@ -39,7 +40,7 @@ class _Table(TokenWriter):
             raise ImportError(
                 f"writing {paths[0].suffix} files needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'"
             ) from None
-        others = [(name, self._pyarrow.type_for_alias(kind)) for name, kind in (columns or {}).items()]
+        others = [(name, self._pyarrow.string()) for name in columns]
         masks = [(MASK_COLUMN, self._pyarrow.list_(self._pyarrow.uint8()))] if has_mask else []
         self._schema = self._pyarrow.schema([(COLUMN, self._pyarrow.list_(self._pyarrow.uint32())), *masks, *others])
         self._has_mask = has_mask
@@ -61,13 +62,13 @@ class _Table(TokenWriter):
         for number, end in enumerate(ends.tolist()):
             for row in chunk.values[number : number + 1]:
                 self._values.append(row)
-                self._characters += characters_of(row)
+                self._characters += sum(map(len, filter(None, row)))
             self._group.append(whole[start:end])
             self._lengths.append(end - start)
             self._ids += end - start
             start = end
             is_full = len(self._lengths) == _GROUP_ROWS or self._ids >= _GROUP_IDS
-            if is_full or self._characters >= GROUP_CHARACTERS:
+            if is_full or self._characters >= _GROUP_CHARACTERS:
                 self._write_group()
 
     def _write_group(self) -> None:

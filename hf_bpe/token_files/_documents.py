@@ -33,9 +33,8 @@ _RECORD_BYTES, _RANGE_BYTES = 1 << 7, 1 << 7  # what a record, and a range witho
 
 
 class _Row(NamedTuple):
-    """What is known of a record besides its text: its number, the values of copied columns, and ranges without loss."""
+    """What is known of a record besides its text: the values of copied columns, and ranges without loss."""
 
-    record: int
     values: tuple[str | None, ...]
     no_loss: Ranges = ()
 
@@ -62,14 +61,12 @@ class Place(NamedTuple):
         done: how much of it is before the place: bytes of text, after decompression, or records.
         is_open: whether the place is inside a document.
         position: with dropout, the bytes of normalized text before the place.
-        documents: of a text, the documents that end before the place.
     """
 
     file: int = 0
     done: int = 0
     is_open: bool = False
     position: int = 0
-    documents: int = 0
 
 
 class Encoded(NamedTuple):
@@ -95,7 +92,6 @@ class DocumentEncoder(NamedTuple):
         threads: the number of threads.
         random: how texts are encoded at random; `first_text` is not used.
         copied: the columns of records whose values go with the ids.
-        has_index: whether the number of the source, and that of the record in it, go with them, too.
         no_loss: the column of the ranges of characters whose ids are marked as without loss, None for no marks.
         drops_ends: whether ids without loss at the end of a document, and what follows them, are left out.
     """
@@ -108,7 +104,6 @@ class DocumentEncoder(NamedTuple):
     threads: int
     random: Randomness = Randomness()
     copied: tuple[str, ...] = ()
-    has_index: bool = False
     no_loss: str | None = None
     drops_ends: bool = False
 
@@ -142,15 +137,9 @@ class DocumentEncoder(NamedTuple):
         """Yield the ids of a text, which is cut where it changes no id."""
         pieces = _without_first(follow_documents(policy), place.done)
         blocks = cut_into_blocks(pieces, lambda data: self.encoder.find_last_cut(data, self.options), BLOCK_BYTES)
-        done, is_open, position, documents = place.done, place.is_open, place.position, place.documents
+        done, is_open, position = place.done, place.is_open, place.position
         nothing = np.empty(0, np.int64)
         first_text = number << _RECORD_BITS
-
-        def with_index(chunk: Chunk) -> Chunk:
-            if not self.has_index:
-                return chunk
-            return chunk._replace(values=[(number, documents + each) for each in range(len(chunk.ends) + 1)])
-
         with closing(self._ahead(blocks)) as ahead:
             for block in ahead:
                 random = self.random._replace(first_text=first_text)
@@ -161,18 +150,15 @@ class DocumentEncoder(NamedTuple):
                 ids, _ = self.encoder.encode_to_numpy([block], options, self.threads)
                 chunk, is_open = frame(ids, nothing, is_open, self.framing)
                 done += len(block)
-                chunk = with_index(chunk)
-                documents += len(chunk.ends)
-                yield chunk, Place(place.file, done, is_open, position, documents)
+                yield chunk, Place(place.file, done, is_open, position)
         if is_open:
             end = np.zeros(1, np.int64)
             chunk, _ = frame(np.empty(0, np.uint32), end, is_open, self.framing)
-            yield with_index(chunk), Place(place.file, done, False)
+            yield chunk, Place(place.file, done, False)
 
     def _records(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
         done = place.done
-        first_line = lines_before(policy.shard) if self.has_index else 0
-        has_values, has_ranges = self.has_index or bool(self.copied), self.no_loss is not None
+        has_values, has_ranges = bool(self.copied), self.no_loss is not None
         batches = _in_batches(policy, done, has_rows=has_values or has_ranges, has_ranges=has_ranges)
         with closing(self._ahead(batches)) as ahead:
             for texts, rows in ahead:
@@ -195,9 +181,7 @@ class DocumentEncoder(NamedTuple):
                 if kept is not None and self.drops_ends and self.framing.appends:
                     chunk = without_last_ids(chunk, is_cut[documents])
                 if has_values:
-                    first = (lambda row: (number, first_line + row.record)) if self.has_index else (lambda _: ())
-                    values = [(*first(row), *row.values) for row in map(rows.__getitem__, documents)]
-                    chunk = chunk._replace(values=values)
+                    chunk = chunk._replace(values=[rows[each].values for each in documents])
                 yield chunk, Place(place.file, done, False)
 
     def _ahead(self, items: Iterator[_Item]) -> Generator[_Item, None, None]:
@@ -261,14 +245,14 @@ def _without_first(pieces: Iterable[AnyText], size: int) -> Iterator[bytes]:
 def _with_row(policy: ErrorPolicy, document: AnyText, has_ranges: bool) -> tuple[AnyText, _Row] | None:
     """Return the document that was read last, and what is known of its record; None if its ranges are wrong."""
     if not has_ranges:
-        return document, _Row(policy.record, policy.values)
+        return document, _Row(policy.values)
     *values, written = policy.values
     try:
         text, ranges = with_ranges(document, written)
     except (ValueError, RecursionError) as error:
         policy.leave_out(f"record {lines_before(policy.shard) + policy.record}", str(error))
         return None
-    return text, _Row(policy.record, tuple(values), ranges)
+    return text, _Row(tuple(values), ranges)
 
 
 def _in_batches(

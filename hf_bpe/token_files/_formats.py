@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,7 +27,6 @@ from hf_bpe.token_files import (
 from hf_bpe.token_files import (
     _megatron as megatron,
 )
-from hf_bpe.token_files._document_index import SUFFIX, WithDocumentIndex
 from hf_bpe.token_files._shares import Share
 from hf_bpe.token_files._writer import TokenWriter
 
@@ -55,7 +52,7 @@ class TokenFormat(NamedTuple):
         make_index: returns the content of a JSON file about all shards, given what the writers said about each.
         mask_suffix: the end of the name of the file with the loss mask, "" if it is a column; None if no place is for
             one.
-        holds_columns: whether `make` takes the names and types of other columns, whose values the rows bring.
+        holds_columns: whether `make` takes the names of other columns, whose values the rows bring.
     """
 
     suffixes: tuple[str, ...]
@@ -117,8 +114,7 @@ class Target:
         format: the name of the format.
         output: the path of the file with the ids, with or without its suffix; for MDS, of a folder.
         share: the part of the corpus that the files hold, None for all of it.
-        columns: the columns besides the ids, and their types as Arrow names them. A format without columns has them in
-            a document index, which is a file next to each shard.
+        columns: the columns besides the ids, for which the format has a place.
         has_mask: whether the ids bring a loss mask, for which the format has a place.
 
     Raises:
@@ -130,12 +126,16 @@ class Target:
         format: Any,
         output: Path,
         share: Share | None = None,
-        columns: Mapping[str, str] = MappingProxyType({}),
+        columns: Sequence[str] = (),
         has_mask: bool = False,
     ) -> None:
         check_choice("format", format, tuple(FORMATS))
         self.format = FORMATS[format]
-        self._set_suffixes(columns, has_mask)
+        self._columns, self._has_mask = columns, has_mask
+        # The suffixes of this run, and those of runs with other options, too.
+        masks = [self.format.mask_suffix] if self.format.mask_suffix else []
+        self._all_suffixes = [*self.format.suffixes, *masks]
+        self._suffixes = self._all_suffixes if has_mask else self.format.suffixes
         suffix = self.format.suffixes[0]
         others = {other.suffixes[0] for other in FORMATS.values()} - {suffix}
         name = output.name or str(output)  # the folder may be one that stands for a URL
@@ -152,19 +152,6 @@ class Target:
             self.folder, stem = output.parent, output.name.removesuffix(suffix)
             self._stem = stem if share is None else f"{stem}-{share.name}"
             self.manifest = self.folder / f"{self._stem}.{MANIFEST}"
-
-    def _set_suffixes(self, columns: Mapping[str, str], has_mask: bool) -> None:
-        self.columns = columns
-        self.has_index = bool(columns) and not self.format.holds_columns
-        self._suffixes = [*self.format.suffixes]
-        if has_mask and self.format.mask_suffix:
-            self._suffixes.append(self.format.mask_suffix)
-        if self.has_index:
-            self._suffixes.append(SUFFIX)
-        # Also those of runs with other options.
-        optional = (self.format.mask_suffix, None if self.format.holds_columns else SUFFIX)
-        self._all_suffixes = [*self.format.suffixes, *filter(None, optional)]
-        self._has_mask = has_mask
 
     def names(self, shard: int | None) -> list[str]:
         """Return the names of a shard's files, that with the ids first; None for the only shard."""
@@ -183,10 +170,8 @@ class Target:
 
     def make(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> TokenWriter:
         """Return a writer of a shard."""
-        if self.has_index:
-            return WithDocumentIndex(paths, partial(self.format.make, dtype=dtype), self.columns)
         if self.format.holds_columns:
-            return self.format.make(paths, dtype=dtype, columns=self.columns, has_mask=self._has_mask)
+            return self.format.make(paths, dtype=dtype, columns=self._columns, has_mask=self._has_mask)
         return self.format.make(paths, dtype=dtype)
 
     @property

@@ -37,7 +37,7 @@ OF_FILES: dict[Any, Any] = {
 
 SETTINGS = {
     *("format", "tokenizer", "separator", "append_separator", "begin_token", "split_special_tokens"),
-    *("pack", "pack_across", "dropout", "seed", "copy_columns", "document_index", "loss_mask"),
+    *("pack", "pack_across", "dropout", "seed", "copy_columns", "loss_mask"),
     *("shard", "plan"),
 }
 """What it may say of the tokenizer, the options and the part of a corpus."""

@@ -38,7 +38,7 @@ _NAME = re.compile(r"([0-9]{6,})-([0-9]{6,})\.(piece|part)")
 _TRAILER = struct.Struct("<Q")
 _CONTENT = {
     **dict.fromkeys(("ids", "documents", "read", "values", "crc"), int),
-    "place": (int, int, bool, int, int),
+    "place": (int, int, bool, int),
     "is_last": bool,
     "skipped": SKIPPED,
 }
@@ -90,8 +90,8 @@ class Piece(NamedTuple):
         with _damage_named(self.path):
             lines = [json.loads(line) for line in _read(file, self.values).splitlines()]
             values = [tuple(row) for line in check_shape(lines, [[[object]]]) for row in line]
-            if not all(value is None or type(value) in (str, int) for row in values for value in row):
-                raise ValueError("a value of a column is neither a string nor a number")
+            if not all(value is None or type(value) is str for row in values for value in row):
+                raise ValueError("a value of a column is no string")
             if len(ends) < self.documents or (np.diff(ends, prepend=0, append=self.ids) < 0).any():
                 raise ValueError("documents end where there are no ids")
         return ends, values
@@ -183,7 +183,6 @@ class _PieceFile:
         self._dtype = np.dtype(dtype)
         self._ends: list[npt.NDArray[np.int64]] = []
         self._values: list[bytes] = []  # lines of JSON
-        self._open: Sequence[Values] = ()  # those of a document that has not ended
         self.ids = self.documents = self.read = self.values = self._crc = 0
 
     @property
@@ -196,13 +195,8 @@ class _PieceFile:
         self.ids += len(chunk.ids)
         self.documents += len(chunk.ends)
         self.read += read
-        number = len(chunk.ends)
-        self._open = chunk.values[number : number + 1]
-        self._append_values(chunk.values[:number])
-
-    def _append_values(self, values: Sequence[Values]) -> None:
-        if values:
-            self._values.append(json.dumps(values).encode() + b"\n")
+        if chunk.values:
+            self._values.append(json.dumps(chunk.values).encode() + b"\n")
             self.values += len(self._values[-1])
 
     def _write(self, data: bytes | memoryview) -> None:
@@ -210,7 +204,6 @@ class _PieceFile:
         self._crc = zlib.crc32(data, self._crc)
 
     def commit(self, place: Place, is_last: bool, skipped: Skipped, is_durable: bool) -> Piece:
-        self._append_values(self._open)
         for ends in self._ends:
             self._write(ends.astype("<i8").data)
         for line in self._values:

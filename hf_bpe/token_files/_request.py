@@ -18,12 +18,10 @@ from hf_bpe.encoding._encoder import Encoder, Options
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.token_files._arrow import COLUMN
-from hf_bpe.token_files._document_index import TOKENS
 from hf_bpe.token_files._documents import DocumentEncoder, Framing
 from hf_bpe.token_files._formats import FORMATS, Target
 from hf_bpe.token_files._job import Job, Packing
 from hf_bpe.token_files._loss_masks import MASK_COLUMN
-from hf_bpe.token_files._rows import RECORD, SOURCE, value_columns
 from hf_bpe.token_files._shares import Share, part_of_sources
 
 
@@ -67,7 +65,6 @@ def make_job(
     pack_across: bool,
     shard_tokens: int | None,
     copy_columns: Sequence[str],
-    document_index: bool,
     loss_mask: str | None,
     options: Options,
     random: Randomness,
@@ -79,8 +76,8 @@ def make_job(
 
     With `documents_of` the sources are those of this share already, as an engine has divided them.
     """
-    columns = value_columns(check_strs("copy_columns", copy_columns), has_index=document_index)
-    target = Target(format, output, share or documents_of, columns, loss_mask is not None)
+    copied = tuple(check_strs("copy_columns", copy_columns))
+    target = Target(format, output, share or documents_of, copied, loss_mask is not None)
     separator_id = _token_id(pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator)
     # A file of offsets says where documents end without it.
     is_needed = target.format.needs_separator or separator_id is not None
@@ -94,15 +91,9 @@ def make_job(
         raise ValueError("pack_across: False is only for packed sequences; give pack")
     if pack is not None and not (pack_across or target.format.keeps_rows):
         raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
-    copied = tuple(copy_columns)
-    if columns:
+    if copied:
         _check_columns(
-            copied,
-            target,
-            sources,
-            document_index,
-            has_mask=loss_mask is not None,
-            is_across=pack is not None and pack_across,
+            copied, target, sources, has_mask=loss_mask is not None, is_across=pack is not None and pack_across
         )
     if loss_mask is not None:
         _check_mask(target, sources, random)
@@ -125,8 +116,6 @@ def make_job(
         settings |= {"dropout": random.dropout, "seed": random.seed}
     if copied:
         settings["copy_columns"] = [*copied]
-    if document_index:
-        settings["document_index"] = True
     if loss_mask is not None:
         settings["loss_mask"] = loss_mask
     first_source = 0
@@ -149,7 +138,6 @@ def make_job(
             threads,
             random,
             copied,
-            document_index,
             loss_mask,
             format == "datatrove",
         ),
@@ -189,27 +177,19 @@ def _for_records(pipeline: Pipeline, separator_id: int) -> tuple[Encoder, str]:
 
 
 def _check_columns(
-    copied: Sequence[str], target: Target, sources: Sequence[Shard], has_index: bool, *, has_mask: bool, is_across: bool
+    copied: Sequence[str], target: Target, sources: Sequence[Shard], *, has_mask: bool, is_across: bool
 ) -> None:
     """Check that the format, the rows and the sources have a place for columns besides the ids."""
-    argument = "document_index" if has_index else "copy_columns"
-    if not (has_index or target.format.holds_columns):
+    if not target.format.holds_columns:
         able = " or ".join(repr(name) for name, format in FORMATS.items() if format.holds_columns)
-        raise ValueError(
-            f"copy_columns: expected a format with columns of text, {able}; choose one of them, or give "
-            "document_index=True to copy them to a file next to the ids"
-        )
+        raise ValueError(f"copy_columns: expected a format with columns of text, {able}; choose one of them")
     if is_across:
-        raise ValueError(f"{argument}: a packed sequence may hold several documents; give pack_across=False as well")
-    # The column names of ids and of the index, whichever of them the files have.
-    own = [COLUMN] if target.format.holds_columns else [TOKENS]
-    own += [SOURCE, RECORD] if has_index else []
-    own += [MASK_COLUMN] if has_mask and target.format.mask_suffix == "" else []
+        raise ValueError("copy_columns: a packed sequence may hold several documents; give pack_across=False as well")
+    own = [COLUMN, *([MASK_COLUMN] if has_mask else [])]
     if len({*copied, *own}) < len(copied) + len(own):
         names = ", ".join(map(repr, own))
         raise ValueError(f"copy_columns: expected different names other than {names}, got {[*copied]}")
-    if copied:
-        _check_records("copy_columns", sources)
+    _check_records("copy_columns", sources)
 
 
 def _check_mask(target: Target, sources: Sequence[Shard], random: Randomness) -> None:

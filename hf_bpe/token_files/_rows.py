@@ -9,27 +9,8 @@ import numpy as np
 
 from hf_bpe.encoding._encoder import Ids, Numbers
 
-Values = tuple[str | int | None, ...]
+Values = tuple[str | None, ...]
 """The values of the columns of a document besides its ids, in their order."""
-
-SOURCE, RECORD = "source", "record"
-GROUP_CHARACTERS = 1 << 26  # of values in a group of rows, because Arrow limits a column of them to 2 GiB
-
-
-def characters_of(values: Values) -> int:
-    """Return how many characters the values of a document have."""
-    return sum(len(value) for value in values if isinstance(value, str))
-
-
-def value_columns(copied: Iterable[str], *, has_index: bool) -> dict[str, str]:
-    """Return the names of the columns besides the ids, and their types as Arrow names them.
-
-    Args:
-        copied: columns of records that are copied.
-        has_index: whether source and record of each document are columns, too.
-    """
-    origin = {SOURCE: "int32", RECORD: "int64"} if has_index else {}
-    return {**origin, **dict.fromkeys(copied, "string")}
 
 
 class Chunk(NamedTuple):

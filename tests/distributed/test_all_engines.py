@@ -51,9 +51,7 @@ def files(tmp_path_factory):
 def whole(files):
     """What one process writes."""
     tokenizer = BPETokenizer.from_pretrained(files / "tok")
-    return tokenizer.encode_files(
-        files / "in", files / "whole" / "c", format=FORMAT, num_workers=1, document_index=True
-    )
+    return tokenizer.encode_files(files / "in", files / "whole" / "c", format=FORMAT, num_workers=1)
 
 
 def parts_in(folder):
@@ -74,7 +72,7 @@ def in_shards(files, output, parts=None):
 
 
 def parts_of(files, output, kind=_parts.Parts, **options):
-    given = {"format": FORMAT, "num_workers": 1, "document_index": True, **options}
+    given = {"format": FORMAT, "num_workers": 1, **options}
     return kind.checked(files / "tok", files / "in", output, PARTS, f"{output}.work", given)
 
 
@@ -122,7 +120,7 @@ def on_datatrove(files, output):
 
     steps = [
         JsonlReader(str(files / "in")),
-        DocumentTokenizer(files / "tok", output, format=FORMAT, document_index=True),
+        DocumentTokenizer(files / "tok", output, format=FORMAT),
     ]
     logs = output.with_name("logs")
     LocalPipelineExecutor(steps, tasks=PARTS, workers=2, logging_dir=str(logs / "a")).run()
@@ -135,7 +133,7 @@ ENGINES = {"shards": in_shards, "Ray": on_ray, "Spark": on_spark, "datatrove": o
 
 def test_two_workers_write_the_same_as_one(files, whole, tmp_path):
     tokenizer = BPETokenizer.from_pretrained(files / "tok")
-    two = tokenizer.encode_files(files / "in", tmp_path / "c", format=FORMAT, num_workers=2, document_index=True)
+    two = tokenizer.encode_files(files / "in", tmp_path / "c", format=FORMAT, num_workers=2)
     for ours, theirs in zip((*two.files, two.manifest), (*whole.files, whole.manifest), strict=True):
         assert ours.read_bytes() == theirs.read_bytes()
 

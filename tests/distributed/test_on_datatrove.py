@@ -151,18 +151,17 @@ def test_killed_task_leaves_no_files_and_runs_again(files, tmp_path):
     assert (tmp_path / "c-00000-of-00001.ds").read_bytes() == whole.ids.read_bytes()
 
 
-def test_the_index_has_ids_and_metadata_of_documents(files, tmp_path):
+def test_ids_and_metadata_of_documents_are_copied(files, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     documents = [Document("low", "a", metadata={"url": 1}), Document("", "b"), Document("x", "c", metadata={"url": 2})]
     documents[1].metadata["url"] = None
-    step = DocumentTokenizer(files / "tok", tmp_path / "c", document_index=True, copy_columns=["id", "url"])
-    step.run(documents, 1, 2)
-    assert parquet.read_table(tmp_path / "c-00001-of-00002.document-index.parquet").to_pylist() == [
-        {"source": 1, "record": 0, "id": "a", "url": "1", "tokens": 2},
-        {"source": 1, "record": 2, "id": "c", "url": "2", "tokens": 2},
-    ]
+    options = {"format": "parquet", "copy_columns": ["id", "url"]}
+    DocumentTokenizer(files / "tok", tmp_path / "c", **options).run(documents, 1, 2)
+    rows = parquet.read_table(tmp_path / "c-00001-of-00002.parquet").to_pylist()
+    assert [(row["id"], row["url"]) for row in rows] == [("a", "1"), ("c", "2")]
+    options["copy_columns"] = ["day"]
     with pytest.raises(ValueError, match=r"source: iterable 0: record 0: .* the columns to copy, 'day' among them"):
-        DocumentTokenizer(files / "tok", tmp_path / "d", document_index=True, copy_columns=["day"]).run(documents)
+        DocumentTokenizer(files / "tok", tmp_path / "d", **options).run(documents)
 
 
 def test_loss_masks_are_those_of_its_tokenizer(files, tmp_path):

@@ -181,7 +181,7 @@ def test_a_value_that_is_nested_too_deeply_is_malformed_input(tokenizer, tmp_pat
 
 
 def test_groups_of_rows_are_bounded_by_their_values(tokenizer, tmp_path, monkeypatch):
-    monkeypatch.setattr(arrow, "GROUP_CHARACTERS", 8)
+    monkeypatch.setattr(arrow, "_GROUP_CHARACTERS", 8)
     ids = ["four", "four", None, "more than eight", "four"]
     path = write(tmp_path / "in.jsonl", [{"text": "low", "id": each, "meta": None} for each in ids])
     written = tokenizer.encode_files(path, tmp_path / "out", **OPTIONS)

@@ -69,7 +69,7 @@ def rows_in(written):
             ids, mask = np.fromfile(path, "<u2"), np.fromfile(path.with_name(path.name + ".loss"), np.uint8)
             ends = np.fromfile(path.with_name(path.name + ".index"), "<u8").astype(int)
             rows += [[*map(tuple, part.tolist())] for part in np.split(np.stack([ids, mask], 1), ends)[:-1]]
-        elif path.suffix in (".parquet", ".arrow") and "document-index" not in path.name:
+        elif path.suffix in (".parquet", ".arrow"):
             is_parquet = path.suffix == ".parquet"
             table = pq.read_table(path) if is_parquet else pa.ipc.open_stream(path.read_bytes()).read_all()
             rows += [[*zip(row["input_ids"], row["loss_mask"], strict=True)] for row in table.to_pylist()]
@@ -165,17 +165,14 @@ def test_the_mask_of_another_run_does_not_stay(tokenizer, tmp_path):
     assert {*(tmp_path / "out").iterdir()} == {*written.files, written.manifest}
 
 
-def test_masks_stand_beside_copied_columns_and_index(tokenizer, tmp_path):
+def test_masks_stand_beside_copied_columns(tokenizer, tmp_path):
     records = [("low newest", [(0, 3)]), ("", None), ("low", None)]
     path = write(tmp_path / "in.jsonl", records)
-    options = {"loss_mask": "no_loss", "copy_columns": ["text"], "document_index": True}
+    options = {"loss_mask": "no_loss", "copy_columns": ["text"]}
     written = tokenizer.encode_files(path, tmp_path / "a", format="parquet", **options)
     rows = pq.read_table(written.ids).to_pylist()
-    assert [*rows[0]] == ["input_ids", "loss_mask", "source", "record", "text"]
-    assert [(row["record"], row["text"]) for row in rows] == [(0, "low newest"), (2, "low")]
-    other = tokenizer.encode_files(path, tmp_path / "b", format="datatrove", **options)
-    assert rows_in(other) == rows_in(written)
-    assert [row["record"] for row in pq.read_table(other.files[-1]).to_pylist()] == [0, 2]
+    assert [*rows[0]] == ["input_ids", "loss_mask", "text"]
+    assert [row["text"] for row in rows] == ["low newest", "low"]
 
 
 @pytest.mark.parametrize(

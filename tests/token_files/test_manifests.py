@@ -72,7 +72,7 @@ def test_damaged_manifests_of_parts_are_refused_by_name(tokenizer, tmp_path):
     assert {("tokens",), ("shards",), ("sources",)} <= accepted  # sums, and what only people read
 
 
-@pytest.mark.parametrize("key", ["shuffle"])
+@pytest.mark.parametrize("key", ["shuffle", "document_index"])
 def test_manifests_with_unknown_keys_are_refused(tokenizer, tmp_path, key):
     source = write_jsonl(tmp_path / "in.jsonl", 9)
     for part in range(2):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hf_bpe._utils.arguments import check_flag, check_str, checked, optional
+from hf_bpe._utils.arguments import check_str, checked, optional
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.token_files._shares import Share
 from hf_bpe.tokenizer import _bulk as bulk
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class FileMethods(ConversionMethods):
     """The methods that write files of ids."""
 
-    @checked(**bulk.ARGUMENTS, document_index=check_flag, loss_mask=optional(check_str))
+    @checked(**bulk.ARGUMENTS, loss_mask=optional(check_str))
     def encode_files(
         self,
         paths: str | os.PathLike[str] | Source | Sequence[str | os.PathLike[str] | Source],
@@ -37,7 +37,6 @@ class FileMethods(ConversionMethods):
         shard_tokens: int | None = None,
         shard: tuple[int, int] | None = None,
         copy_columns: Sequence[str] = (),
-        document_index: bool = False,
         loss_mask: str | None = None,
         split_special_tokens: bool | None = None,
         dropout: float | None = None,
@@ -85,14 +84,8 @@ class FileMethods(ConversionMethods):
                 written, and `hf_bpe.token_files.merge_manifests` writes the manifest of the whole. No sequence of
                 `pack` goes beyond a part, so the last ids of each part, which fill none, are left out. A part without
                 text has only a manifest.
-            copy_columns: columns of JSON lines or Parquet to copy next to the ids, for rows that hold a single
-                document and for "parquet" and "arrow", or with `document_index`. They become strings: other values as
-                JSON, null stays null.
-            document_index: write where each row is from: `source`, the index of its file among the sources of the
-                manifest, and `record`, the index of its line of JSON lines, row of Parquet, or document of a text file.
-                All count from 0. "parquet" and "arrow" have them as columns; other formats get a Parquet file next to
-                each shard, `corpus.document-index.parquet`, with a row for each of theirs, the number of its ids
-                (`tokens`) and the columns to copy. Of parts that begin inside a file, the lines before are counted.
+            copy_columns: columns of JSON lines or Parquet to copy next to the ids, for "parquet" and "arrow", and for
+                rows that hold a single document. They become strings: other values as JSON, null stays null.
             loss_mask: the column of JSON lines or Parquet with the ranges of characters that are not learned, such as
                 prompts: a list of pairs `[begin, end]`, or null for none, as `no_loss_ranges` in the metadata of
                 datatrove's documents. For each id "datatrove" files have a byte in `.ds.loss`, and "parquet" and
@@ -149,7 +142,6 @@ class FileMethods(ConversionMethods):
                 pack_across=pack_across,
                 shard_tokens=shard_tokens,
                 copy_columns=copy_columns,
-                document_index=document_index,
                 loss_mask=loss_mask,
                 options=self.pipeline.options(split_special_tokens),
                 random=Randomness.of(dropout, seed),
