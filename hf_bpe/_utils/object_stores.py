@@ -1,51 +1,35 @@
-"""Files on object stores, and on all else that fsspec reaches by URL: whole or not there, with retries.
+"""Files on object stores, and on all else that fsspec reaches by URL: whole or not there.
 
 A store publishes an object when its last part has arrived, so what is written there needs no temporary key. On other
-file systems a file is written under a hidden name, and then moved.
+file systems a file is written under a hidden name, and then moved. The clients of stores try again what may pass.
 """
 
 from __future__ import annotations
 
 import importlib
-import logging
-import random
 import secrets
 import tempfile
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.paths import local_path
 
-Result = TypeVar("Result")
 StorageOptions = Mapping[str, Any]
 """What fsspec takes to reach a URL, such as `endpoint_url`; they may be secret, so hf_bpe writes them nowhere."""
 
 STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "r2")
 """The protocols of object stores."""
 
-_ATTEMPTS = 5
-_PAUSE = 0.5  # seconds before the second attempt; twice as many before each other one
 _UPLOADING = ".uploading"
 _AT_ONCE = 4  # files to move at once
 _MAX_URL = 1 << 13  # characters; servers take about as many
 _KEPT = (FileNotFoundError, PermissionError)  # callers tell these apart from other errors
-_PERMANENT = (
-    *_KEPT,
-    IsADirectoryError,
-    NotADirectoryError,
-    NotImplementedError,
-    ImportError,
-    TypeError,
-)
-
-logger = logging.getLogger(__name__)
 
 
 def file_system(url: str, options: StorageOptions | None = None) -> tuple[Any, str]:
@@ -117,21 +101,21 @@ def upload(file: Path, url: str, options: StorageOptions | None = None) -> None:
     where = PurePosixPath(path)
     there = path if is_store else str(where.with_name(f".{where.name}.{secrets.token_hex(4)}{_UPLOADING}"))
 
-    def put() -> None:
-        if not is_store:
-            system.makedirs(str(where.parent), exist_ok=True)
-        system.put_file(str(file), there)
-        system.invalidate_cache()
-        if (found := system.info(there)["size"]) != size:
-            raise OSError(f"{found} bytes have arrived of {size}")
-        if not is_store:
-            system.mv(there, path)
-
-    def clean_up() -> None:
-        if not is_store:  # stores delete the parts of an upload that fails
-            system.rm_file(there)
-
-    _retried(put, url, "written", clean_up)
+    with _errors_named(url, "written"):
+        try:
+            if not is_store:
+                system.makedirs(str(where.parent), exist_ok=True)
+            system.put_file(str(file), there)
+            system.invalidate_cache()
+            if (found := system.info(there)["size"]) != size:
+                raise OSError(f"{found} bytes have arrived of {size}")
+            if not is_store:
+                system.mv(there, path)
+        except Exception:
+            if not is_store:  # stores delete the parts of an upload that fails
+                with suppress(Exception):  # the error above is what matters
+                    system.rm_file(there)
+            raise
 
 
 def download(url: str, file: Path, options: StorageOptions | None = None) -> None:
@@ -143,13 +127,11 @@ def download(url: str, file: Path, options: StorageOptions | None = None) -> Non
     """
     system, path = file_system(url, options)
 
-    def get() -> None:
+    with _errors_named(url, "read"):
         size = system.info(path)["size"]
         system.get_file(path, str(file))
         if (found := file.stat().st_size) != size:
             raise OSError(f"{found} bytes have arrived of {size}")
-
-    _retried(get, url, "read", system.invalidate_cache)
 
 
 def transfer(
@@ -180,44 +162,35 @@ def fetch(file: Path, url: str, options: StorageOptions | None = None) -> None:
 def sizes(url: str, options: StorageOptions | None = None, max_depth: int | None = None) -> dict[str, int]:
     """Return the sizes of the files in a folder, by default at any depth, by their paths in it."""
     system, path = file_system(url, options)
-
-    def find() -> dict[str, int]:
+    with _errors_named(url, "listed"):
         system.invalidate_cache()
-        found = system.find(path, maxdepth=max_depth, detail=True)
+        try:
+            found = system.find(path, maxdepth=max_depth, detail=True)
+        except FileNotFoundError:
+            return {}
         folder = system._strip_protocol(path).rstrip("/")
         inside = {name.removeprefix(folder).lstrip("/"): about["size"] for name, about in found.items()}
         return {name: size for name, size in inside.items() if _is_safe(name)}
-
-    try:
-        return _retried(find, url, "listed")
-    except FileNotFoundError:
-        return {}
 
 
 def exists(url: str, options: StorageOptions | None = None) -> bool:
     """Return whether there is a file at a URL; raise an OSError if the store does not say."""
     system, path = file_system(url, options)
-
-    def is_there() -> bool:
+    with _errors_named(url, "read"):  # isfile of fsspec takes any error for a file that is absent
         system.invalidate_cache()
         try:
             return bool(system.info(path)["type"] == "file")
         except FileNotFoundError:
             return False
 
-    return _retried(is_there, url, "read")  # isfile of fsspec takes any error for a file that is absent
-
 
 def remove(url: str, options: StorageOptions | None = None) -> None:
     """Delete a file, if it is there."""
     system, path = file_system(url, options)
-
-    def delete() -> None:
+    with _errors_named(url, "deleted"):
         with suppress(FileNotFoundError):
             system.rm_file(path)
         system.invalidate_cache()
-
-    _retried(delete, url, "deleted")
 
 
 def _is_safe(name: str) -> bool:
@@ -251,28 +224,18 @@ def as_local_folder(
         yield Path(folder)
 
 
-def _retried(action: Callable[[], Result], url: str, done: str, clean_up: Callable[[], object] = int) -> Result:
-    """Return the result of an action on a URL, which is tried again after errors that may pass.
+@contextmanager
+def _errors_named(url: str, done: str) -> Iterator[None]:
+    """Raise what goes wrong as an error that names the URL, without its credentials.
 
     Args:
-        action: the action.
         url: the URL.
-        done: what the action does to the URL, as a participle, for messages.
-        clean_up: called after each error.
+        done: what is done to the URL, as a participle, for messages.
     """
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            return action()
-        except Exception as error:
-            with suppress(Exception):  # the error above is what matters
-                clean_up()
-            if isinstance(error, _PERMANENT) or attempt == _ATTEMPTS:
-                kind = next((each for each in _KEPT if isinstance(error, each)), OSError)
-                message = without_credentials(f"{url} cannot be {done}: {error or repr(error)}", url)
-                cause = error if without_credentials(url) == url else None  # whose message has them
-                raise kind(f"{message}{advice(url)}") from cause
-            pause = _PAUSE * 2 ** (attempt - 1) * random.uniform(0.5, 1.5)
-            message = f"{url}: attempt {attempt} of {_ATTEMPTS} failed, next in {pause:.1f} s: {error}"
-            logger.warning("%s", without_credentials(message, url))
-            time.sleep(pause)
-    raise AssertionError("the last attempt returns or raises")
+    try:
+        yield
+    except Exception as error:
+        kind = next((each for each in _KEPT if isinstance(error, each)), OSError)
+        message = without_credentials(f"{url} cannot be {done}: {error or repr(error)}", url)
+        cause = error if without_credentials(url) == url else None  # whose message has them
+        raise kind(f"{message}{advice(url)}") from cause

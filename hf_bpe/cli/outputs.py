@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 from hf_bpe._utils.memory import format_bytes
-from hf_bpe._utils.mirrored_folder import has_copy
 from hf_bpe._utils.object_stores import exists
-from hf_bpe._utils.paths import check_destination, check_output, is_url, output_url
+from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.cli.options import option
 
 _TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer_config.json")
@@ -64,8 +63,6 @@ def check_file(file: Path | None, force: bool, room: int = _MIN_ROOM, *, urls: b
 
 def is_resumed(work_dir: str | Path | None, *logs: str) -> bool:
     """Return whether a work folder holds one of the logs of a command, so that the output may be its own."""
-    if work_dir is not None and (url := output_url(work_dir)) is not None:
-        return has_copy(url)
     return work_dir is not None and any(Path(work_dir, log).is_file() for log in logs)
 
 

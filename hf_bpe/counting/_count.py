@@ -19,11 +19,10 @@ from typing import TypedDict
 
 from hf_bpe._utils.arguments import Check, at_least, check_callable, check_flag, checked, optional
 from hf_bpe._utils.memory import available_bytes, format_bytes, parse_bytes, resident_bytes
-from hf_bpe._utils.mirrored_folder import mirrored_folder
-from hf_bpe._utils.paths import check_destination, is_url
+from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe._utils.visible import counted
-from hf_bpe.counting._checkpoint import LOG, WorkFolder
+from hf_bpe.counting._checkpoint import WorkFolder
 from hf_bpe.counting._count_tables import make_count_table
 from hf_bpe.counting._readers import Batch, Skipped, read
 from hf_bpe.counting._runs import Run, gather, open_run
@@ -55,7 +54,7 @@ class CountingOptions(TypedDict, total=False):
 COUNTING_CHECKS: dict[str, Check] = {
     "num_workers": optional(at_least(1)),
     "max_memory": optional(lambda name, value: parse_bytes(value, name)),
-    "work_dir": optional(check_destination),
+    "work_dir": optional(check_output),
     "show_progress": check_flag,
     "callback": optional(check_callable),
 }
@@ -85,8 +84,7 @@ def count(
             files in `work_dir`, or in the temporary folder, and so is the result.
         work_dir: a folder for checkpoints every half minute, from which the same count resumes after an interruption.
             New files are counted; a file that has changed, or is not among the sources any more, is an error. Iterables
-            and pipes are counted each time. The folder may be deleted once you have the result. It may be a URL, such
-            as `s3://bucket/work`, where it is copied each minute; fsspec's options for it come from the environment.
+            and pipes are counted each time. The folder may be deleted once you have the result.
         show_progress: show a bar of the bytes read, on standard error.
         callback: called with a `progress.Event` for each batch of text, and about twenty times a second in a long one;
             an exception of it ends the counting.
@@ -100,10 +98,7 @@ def count(
     [(b' low', 1), (b'low', 1), (b'lower', 1)]
     """
     settings = Settings.checked(pattern, special_tokens)
-    with contextlib.ExitStack() as stack:
-        if work_dir is not None and is_url(os.fspath(work_dir)):
-            work_dir = stack.enter_context(mirrored_folder(os.fspath(work_dir), [LOG]))
-        counting = stack.enter_context(_Counting(source, settings, num_workers, max_memory, work_dir))
+    with _Counting(source, settings, num_workers, max_memory, work_dir) as counting:
         counting.count_all(show_progress, callback)
         return counting.word_counts()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hf_bpe._utils.arguments import check_int
-from hf_bpe._utils.paths import check_destination, is_url
+from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.token_files import EncodedFiles, merge_manifests
 from hf_bpe.token_files._shares import MAX_SHARES, Share
 from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -51,7 +51,7 @@ class Parts(NamedTuple):
             absolute(tokenizer),
             [*map(absolute, named)],
             absolute(check_destination("output", output)),
-            None if work_dir is None else absolute(check_destination("work_dir", work_dir)),
+            None if work_dir is None else absolute(check_output("work_dir", work_dir)),
             check_int("parts", number, 1, MAX_SHARES),
             options,
         )

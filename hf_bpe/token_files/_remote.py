@@ -18,7 +18,6 @@ from typing import Any
 
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.input_files import read_json
-from hf_bpe._utils.mirrored_folder import mirrored_folder
 from hf_bpe._utils.object_stores import (
     StorageOptions,
     download,
@@ -53,16 +52,14 @@ class Places:
     def __init__(
         self, output: str | os.PathLike[str], work_dir: str | os.PathLike[str] | None, options: StorageOptions | None
     ) -> None:
-        self._given, self._work_dir, self._options = os.fspath(output), work_dir, options
+        self._given, self._options = os.fspath(output), options
         self.output = Path(output)
         self.work = None if work_dir is None else Path(work_dir)
 
     @contextmanager
     def opened(self) -> Iterator[Places]:
-        """Make the local folders; those that stand for URLs, outside of a work folder, are deleted afterwards."""
+        """Make the local folder that stands for a URL; outside of a work folder, it is deleted afterwards."""
         with ExitStack() as stack:
-            if self._work_dir is not None and is_url(os.fspath(self._work_dir)):
-                self.work = stack.enter_context(mirrored_folder(os.fspath(self._work_dir), [LOG], self._options))
             if is_url(self._given):
                 if self.work is None:
                     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_bpe-")))

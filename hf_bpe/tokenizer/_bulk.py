@@ -20,7 +20,7 @@ from hf_bpe._utils.arguments import (
     optional,
     wrong_type,
 )
-from hf_bpe._utils.paths import check_destination
+from hf_bpe._utils.paths import check_destination, check_output
 from hf_bpe._utils.processes import default_threads
 from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.encoding import _randomness
@@ -45,7 +45,7 @@ ARGUMENTS: dict[str, Check] = {
     "pack_across": check_flag,
     "shard_tokens": optional(at_least(1)),
     "shard": optional(check_share),
-    "work_dir": optional(check_destination),
+    "work_dir": optional(check_output),
     "storage_options": optional(check_mapping),
     "show_progress": check_flag,
 }

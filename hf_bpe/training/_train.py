@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
 from hf_bpe._utils.arguments import at_least, check_flag, check_str, checked, one_of, optional, short_repr
 from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe._utils.memory import parse_bytes
-from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.progress import Listener
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe._utils.work_log import subfolder
@@ -139,7 +138,7 @@ def train(
     character_coverage=optional(check_coverage),
     limit_alphabet=optional(at_least(0)),
     **TRAIN_CHECKS,
-    **COUNTING_CHECKS | {"work_dir": optional(check_output)},  # the log of merges is a local file
+    **COUNTING_CHECKS,
 )
 @with_learning_options
 def train(

@@ -2,17 +2,17 @@
 
 import importlib.util
 import json
-import logging
 import os
 import signal
 import threading
 import time
+from functools import partial
 from random import Random
 
 import pytest
 
 from hf_bpe import BPETokenizer, Source, WordCounts, count
-from hf_bpe._utils import mirrored_folder, object_stores
+from hf_bpe._utils import object_stores
 from hf_bpe.distributed import ArrowEncoder
 from hf_bpe.distributed._parts import Parts
 from hf_bpe.token_files import _documents as documents
@@ -82,7 +82,6 @@ def server():
 def s3(server, tmp_path, monkeypatch):
     app, options = server
     app.faults = app.delay = 0.0
-    monkeypatch.setattr(object_stores, "_PAUSE", 0.001)
     yield Store(f"s3://{BUCKET}/{tmp_path.name}", options, app)
     app.faults = app.delay = 0.0
 
@@ -127,15 +126,14 @@ def local_files(folder):
     ],
     ids=lambda options: "-".join(map(str, options.values())),
 )
-@pytest.mark.parametrize("work", [None, "local", "store"])
-def test_files_on_a_store_are_those_of_a_local_run(tokenizer, corpus, store, tmp_path, options, work):
+@pytest.mark.parametrize("has_work_dir", [False, True])
+def test_files_on_a_store_are_those_of_a_local_run(tokenizer, corpus, store, tmp_path, options, has_work_dir):
     if options["format"] == "parquet":
         pytest.importorskip("pyarrow")
     name = "c.npy" if options["format"] == "npy" else "c"
     local = tokenizer.encode_files(corpus, tmp_path / "out" / name, **options)
-    work_dir = {None: None, "local": tmp_path / "work", "store": f"{store.url}/work"}[work]
-    is_known = work is not None or "shard" in options  # else it looks like another run
-    where = {"work_dir": work_dir, "storage_options": store.options}
+    is_known = has_work_dir or "shard" in options  # else it looks like another run
+    where = {"work_dir": tmp_path / "work" if has_work_dir else None, "storage_options": store.options}
     for is_again in (False, True):  # a run that is repeated writes the same
         written = tokenizer.encode_files(
             corpus, f"{store.url}/out/{name}", overwrite=is_again and not is_known, **where, **options
@@ -193,10 +191,6 @@ def test_runs_replace_only_their_own_files(tokenizer, corpus, store, tmp_path):
     source = Source(f"{store.url}/a.parquet", errors="bytes")
     with pytest.raises(ValueError, match=r"output: .*/a\.parquet is a source; choose another output"):
         tokenizer.encode_files(source, f"{store.url}/a.parquet", format="parquet", storage_options=store.options)
-    store.put("foreign/file", b"precious")
-    with pytest.raises(ValueError, match=r"has files and no mirror\.json"):
-        tokenizer.encode_files(corpus, output, work_dir=f"{store.url}/foreign", **options)
-    assert store.files("foreign") == {"file": b"precious"}
 
 
 class Broken(fsspec.get_filesystem_class("memory")):
@@ -214,7 +208,6 @@ class Broken(fsspec.get_filesystem_class("memory")):
 @pytest.fixture
 def broken(tmp_path, monkeypatch):
     fsspec.register_implementation("broken", Broken, clobber=True)
-    monkeypatch.setattr(object_stores, "_PAUSE", 0.0)
     monkeypatch.setattr(Broken, "refused", ())
     return Store(f"broken://{tmp_path.name}", {})
 
@@ -332,20 +325,15 @@ def test_only_files_of_a_tokenizer_are_downloaded(tokenizer, tmp_path, monkeypat
     assert sorted(downloaded) == sorted(written)
 
 
-def test_counting_resumes_from_a_work_folder_on_a_store(corpus, tmp_path, caplog):
-    work = f"memory://{tmp_path.name}/work"
-    expected = count(corpus)
-    assert count(corpus / "a.jsonl", work_dir=work) == count(corpus / "a.jsonl")
-    with caplog.at_level(logging.INFO):
-        assert count(corpus, work_dir=work) == expected
-    assert "counted before" in caplog.text
-    with pytest.raises(ValueError, match="with pattern"):
-        count(corpus, work_dir=work, pattern="cl100k")
+def test_work_folders_are_local(tokenizer, corpus):
+    for work in (partial(count, corpus), partial(tokenizer.encode_files, corpus, "c.npy")):
+        with pytest.raises(ValueError, match="work_dir: expected a local path, got the URL 'memory://b/work'"):
+            work(work_dir="memory://b/work")
 
 
 def test_file_urls_are_local_paths(tokenizer, corpus, tmp_path):
     url = (tmp_path / "out").as_uri()
-    tokenizer.encode_files(corpus, f"{url}/c", format="megatron", work_dir=f"{url}/work")
+    tokenizer.encode_files(corpus, f"{url}/c", format="megatron", work_dir=tmp_path / "out" / "work")
     tokenizer.encode_files(corpus, tmp_path / "whole" / "c", format="megatron")
     there = local_files(tmp_path / "out")
     assert there["work/encoding.log"]
@@ -374,7 +362,7 @@ def test_commands_write_to_stores(tokenizer, corpus, tmp_path, monkeypatch):
     files = there.files("out")
     ids = [files[path.rpartition("/")[2]] for path in printed["files"] if path.endswith(".bin")]
     assert b"".join(ids) == (tmp_path / "whole.bin").read_bytes()
-    run("count", "in", "-o", f"{there.url}/x.counts", "--work-dir", f"{there.url}/work")
+    run("count", "in", "-o", f"{there.url}/x.counts", "--work-dir", "work")
     assert "already exists; give --force" in error("count", "in", "-o", f"{there.url}/x.counts")
     assert WordCounts.load(f"{there.url}/x.counts") == count(corpus)
 
@@ -387,7 +375,6 @@ def test_errors_name_the_place_and_the_cause(tokenizer, corpus, tmp_path, monkey
             raise OSError("the store is full")
 
     fsspec.register_implementation("full", Full, clobber=True)
-    monkeypatch.setattr(object_stores, "_PAUSE", 0.0)
     with pytest.raises(OSError, match=r"full://b/c\.manifest\.json\.uploading cannot be written: the store is full"):
         tokenizer.encode_files(corpus, "full://b/c", format="megatron")
     with pytest.raises(ValueError, match="output: expected a path or a plain URL"):
@@ -412,7 +399,6 @@ def test_store_that_does_not_answer_is_not_taken_for_empty(monkeypatch):
             raise OSError("no answer")
 
     fsspec.register_implementation("down", Down, clobber=True)
-    monkeypatch.setattr(object_stores, "_PAUSE", 0.0)
     with pytest.raises(OSError, match=r"down://b/c cannot be read: no answer"):
         object_stores.exists("down://b/c")
     assert not object_stores.exists("memory://none/c")
@@ -437,8 +423,8 @@ def test_missing_buckets_are_named(tokenizer, corpus, s3):
         FileNotFoundError, match=r"s3://no-bucket/c\.manifest\.json\.uploading cannot be written: .*bucket.*credentials"
     ):
         tokenizer.encode_files(corpus, "s3://no-bucket/c", format="megatron", storage_options=s3.options)
-    with pytest.raises(OSError, match=r"s3://b/w cannot be listed: .*unexpected keyword argument 'no_such'"):
-        tokenizer.encode_files(corpus, "c.npy", work_dir="s3://b/w", storage_options={"no_such": 1})
+    with pytest.raises(OSError, match=r"s3://b/c\.manifest\.json cannot be read: .*unexpected keyword .*'no_such'"):
+        tokenizer.encode_files(corpus, "s3://b/c", format="megatron", storage_options={"no_such": 1})
 
 
 def test_arrow_encoders_load_from_a_store(tokenizer, tmp_path):
@@ -451,11 +437,10 @@ def test_arrow_encoders_load_from_a_store(tokenizer, tmp_path):
 @needs_s3
 def test_errors_and_slow_answers_change_nothing(tokenizer, corpus, s3, tmp_path, monkeypatch):
     """Let a fifth of all requests fail, half of these after they had their effect."""
-    monkeypatch.setattr(object_stores, "_ATTEMPTS", 50)
     local = tokenizer.encode_files(corpus, tmp_path / "out" / "c", format="megatron", shard_tokens=500)
     s3.app.faults, s3.app.delay = 0.2, 0.02
     options = {"format": "megatron", "shard_tokens": 500, "storage_options": s3.options}
-    tokenizer.encode_files(corpus, f"{s3.url}/out/c", work_dir=f"{s3.url}/work", **options)
+    tokenizer.encode_files(corpus, f"{s3.url}/out/c", work_dir=tmp_path / "work", **options)
     tokenizer.save_pretrained(f"{s3.url}/tok", storage_options=s3.options)
     s3.app.faults = s3.app.delay = 0.0
     assert s3.files("out") == local_files(tmp_path / "out")
@@ -488,20 +473,20 @@ def test_large_files_go_in_parts_of_which_failed_ones_are_deleted(s3, tmp_path):
 
 @needs_s3
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-def test_killed_runs_resume_on_other_machines(tokenizer, corpus, s3, tmp_path, monkeypatch):
+def test_killed_parts_run_again_on_other_machines(tokenizer, corpus, s3, tmp_path, monkeypatch):
     """Kill a run again and again at random times, with nothing left but the store, until it survives."""
-    whole = tokenizer.encode_files(corpus, tmp_path / "whole" / "c", format="megatron", shard_tokens=400)
+    options = {"format": "megatron", "shard_tokens": 400, "shard": (0, 1)}
+    whole = tokenizer.encode_files(corpus, tmp_path / "whole" / "c", **options)
     monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
     monkeypatch.setattr(pieces, "_MAX_IDS", 100)
     monkeypatch.setattr(documents, "BLOCK_BYTES", 200)
-    monkeypatch.setattr(mirrored_folder, "_EVERY", 0.01)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    options = {"format": "megatron", "shard_tokens": 400, "num_workers": 1, "storage_options": s3.options}
+    options |= {"num_workers": 1, "storage_options": s3.options}
     s3.app.faults, s3.app.delay = 0.03, 0.005
     random, kills, wanted = Random(0), 0, by_profile(quick=4, thorough=20)
 
     def encode():
-        tokenizer.encode_files(corpus, f"{s3.url}/out/c", work_dir=f"{s3.url}/work", **options)
+        tokenizer.encode_files(corpus, f"{s3.url}/out/c", **options)
 
     while kills < wanted:
         delay = random.uniform(0.1, 2.5)
@@ -518,7 +503,7 @@ def test_killed_runs_resume_on_other_machines(tokenizer, corpus, s3, tmp_path, m
         assert forked(encode_and_be_killed) == -signal.SIGKILL
         kills += 1
         there = s3.files("out")
-        if "c.manifest.json" in there:  # it is written last
+        if "c-00000-of-00001.manifest.json" in there:  # it is written last
             assert there == local_files(tmp_path / "whole")
     assert forked(encode) == 0
     s3.app.faults = s3.app.delay = 0.0

@@ -6,7 +6,6 @@ import traceback
 import pytest
 
 from hf_bpe import BPETokenizer, Source, WordCounts, count, plan
-from hf_bpe._utils import object_stores
 from hf_bpe.analysis import compare, report
 from hf_bpe.token_files import merge_manifests
 from support.cases import case
@@ -26,7 +25,6 @@ def tokenizer():
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(object_stores, "_PAUSE", 0)
     (tmp_path / "a.jsonl").write_text('{"text": "low"}\n')
     return tmp_path
 

@@ -99,15 +99,14 @@ class FileMethods(ConversionMethods):
             num_workers: number of threads, or of processes where each gets its share of files; None for one per core.
             work_dir: a folder for what is encoded, from which the same call resumes after an interruption. It needs as
                 much room as the files of ids if there is a single shard, less otherwise. It may be deleted afterwards.
-                If it is a URL, a local copy in the temporary folder is copied there each minute.
-            storage_options: what fsspec takes to reach the URLs among `paths`, `output` and `work_dir`, as in `Source`.
+            storage_options: what fsspec takes to reach the URLs among `paths` and `output`, as in `Source`.
             overwrite: replace the shards that the manifest of an earlier run lists. The old files stay until all new
                 ones are whole, so there must be room for both. A file of a single shard is always replaced so, but at a
                 URL nothing of another run is replaced without this.
             show_progress: show a bar of the bytes read, with the number of tokens, on standard error.
 
         Raises:
-            OSError: a file cannot be read or written, or there are shards of another run. Uploads are tried five times.
+            OSError: a file cannot be read or written, or there are shards of another run.
             ValueError: `output` has a wrong suffix; a token is not one of the tokenizer; the ids do not fit the format;
                 a file is malformed; `work_dir` belongs to another run.
             ImportError: a package for the format or for a URL is not installed.
