@@ -1,7 +1,7 @@
 """Train a tiny GPT-2 on text that is encoded and packed while it is read, by the workers of a data loader.
 
-Nothing is written to disk first, and memory stays bounded. For a corpus that is read more than once, `hf-bpe encode`
-saves the work.
+Nothing is written to disk first, and memory stays bounded. For a corpus that is read more than once, `hf-bpe
+encode-files` saves the work.
 
 Usage: python examples/stream_packed.py [TEXT_FILE ...]
 

@@ -1,4 +1,4 @@
-"""Arrays of ids in `.npy` files, as `encode` writes them, read in parts."""
+"""Arrays of ids in `.npy` files, as `encode-files` writes them, read in parts."""
 
 from __future__ import annotations
 

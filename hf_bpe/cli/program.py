@@ -141,7 +141,7 @@ CONVERT = "Convert, inspect, verify"
 HELP = "Help"
 
 # Name → its option, and what it does. `download` is for commands that load a tokenizer.
-_SWITCHES: dict[str, tuple[Any, Callable[[], None]]] = {
+SWITCHES: dict[str, tuple[Any, Callable[[], None]]] = {
     "quiet": (
         option("Print only results, warnings and errors.", "--quiet", "-q", panel="Output"),
         lambda: messages.set_level(messages.QUIET),
@@ -164,7 +164,7 @@ def command(
         loads_tokenizer: whether it has `--download`.
         settings: what else typer takes for a command.
     """
-    switches = {name: switch for name, switch in _SWITCHES.items() if loads_tokenizer or name != "download"}
+    switches = {name: switch for name, switch in SWITCHES.items() if loads_tokenizer or name != "download"}
 
     def decorate(function: _Function) -> _Function:
         own = [*inspect.signature(function, eval_str=True).parameters.values()]

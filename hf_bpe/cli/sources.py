@@ -23,7 +23,7 @@ import typer
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import QUIET, level, say
-from hf_bpe.cli.options import option
+from hf_bpe.cli.options import argument, option
 from hf_bpe.counting._locations import Format
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
 from hf_bpe.counting._word_counts import WordCounts
@@ -36,15 +36,22 @@ SOURCE_HELP = (
 WEIGHT_HELP = "Exact weight of a {}: 3, 0.1 or 1/3. Repeat the option, once for each, in their order."
 FORMAT_HELP = "The format of the text files, whatever their names."
 FORMAT_DEFAULT = "by the name, else text"
-COLUMN_HELP = "The column of the text in .jsonl objects and .parquet files."
+_COLUMN_HELP = "The column of the text in .jsonl objects and .parquet files."
 _ERRORS_HELP = "Handling of invalid UTF-8: an error, U+FFFD instead, or the unchanged bytes."
-ON_ERROR_HELP = (
+_ON_ERROR_HELP = (
     "Error policy for malformed files: raise an error, or skip the line or the rest of the file with a warning."
 )
 _CAP_HELP = "Cut each document to this many bytes."
 _LINE_HELP = "Longest line of JSON, or text without a safe cut, in decompressed bytes; a longer one is an error."
 _MEMORY_HELP = "Limit for the memory of the process, such as 2GB; counts that do not fit are spilled to disk."
 _WORK_HELP = "Folder for checkpoints, from which the same command resumes after an interruption. Delete it when done."
+
+ManySources = Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP.replace("- for", "- or none for"))]
+TextColumn = Annotated[str, option(_COLUMN_HELP, metavar="NAME", panel="Text")]
+OnErrorPolicy = Annotated[OnError, option(_ON_ERROR_HELP, panel="Text")]
+SplitSpecialTokens = Annotated[
+    bool, option("Encode special tokens as ordinary text.", "--split-special-tokens", panel="Text")
+]
 
 WORKERS_HELP = "Number of threads or processes; the result does not depend on it."
 STDIN = "-"
@@ -89,9 +96,9 @@ _READING: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
-    "column": (Annotated[str, option(COLUMN_HELP, metavar="NAME", **_TEXT)], "text"),
+    "column": (Annotated[str, option(_COLUMN_HELP, metavar="NAME", **_TEXT)], "text"),
     "errors": (Annotated[Errors, option(_ERRORS_HELP, **_TEXT)], "strict"),
-    "on_error": (Annotated[OnError, option(ON_ERROR_HELP, **_TEXT)], "raise"),
+    "on_error": (Annotated[OnError, option(_ON_ERROR_HELP, **_TEXT)], "raise"),
     "max_document_bytes": (
         Annotated[int | None, option(_CAP_HELP, metavar="N", min=1, **_TEXT, show_default="no limit")],
         None,

@@ -28,7 +28,7 @@ from support.patience import PATIENCE
 
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 # In the order of --help.
-COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "merge-manifests", "show"]
+COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "encode-files", "show"]
 COMMANDS += [
     "tree",
     "playground",
@@ -323,7 +323,9 @@ class TestEncode:
 
     def test_format_of_the_output_has_two_names(self, folder, text, tmp_path):
         for name in ("--format", "--output-format"):
-            run("encode", folder, text, "-o", tmp_path / name.strip("-"), name, "nanogpt", "--no-append-separator")
+            run(
+                "encode-files", folder, text, "-o", tmp_path / name.strip("-"), name, "nanogpt", "--no-append-separator"
+            )
         assert (tmp_path / "format.bin").read_bytes() == (tmp_path / "output-format.bin").read_bytes()
 
     def test_split_special_tokens(self, folder):
@@ -342,7 +344,7 @@ class TestEncode:
     def test_array_for_training(self, folder, tmp_path):
         (tmp_path / "a.txt").write_bytes(ANY_BYTES + b"<|x|>a")
         ran = run(
-            "encode",
+            "encode-files",
             folder,
             tmp_path / "a.txt",
             "-",
@@ -365,7 +367,7 @@ class TestEncode:
     def test_files_for_trainers_in_shards(self, folder, tmp_path):
         (tmp_path / "a.txt").write_bytes(b"ab<|x|>" * 10)
         options = ["--format", "llm.c", "--separator", "<|x|>", "--pack", "4", "--shard-tokens", "12"]
-        command = ["encode", folder, tmp_path / "a.txt", "-o", tmp_path / "out", *options, "--json"]
+        command = ["encode-files", folder, tmp_path / "a.txt", "-o", tmp_path / "out", *options, "--json"]
         shown = json.loads(run(*command, "--work-dir", tmp_path / "work").stdout)
         shards = [*map(Path, shown["files"])]
         assert [path.name for path in shards] == [f"out-{number:05}.bin" for number in range(len(shards))]
@@ -379,27 +381,26 @@ class TestEncode:
         assert len(json.loads(run(*command, "--force").stdout)["files"]) < len(shards)
         assert len([*tmp_path.glob("out-*.bin")]) < len(shards)
 
-    @pytest.mark.parametrize("command", ["count", "train", "encode"])
+    @pytest.mark.parametrize("command", ["count", "train", "encode-files"])
     def test_work_folder_of_something_else_lets_nothing_be_replaced(self, folder, tmp_path, command):
         (tmp_path / "a.txt").write_bytes(b"ab" * 10)
         (tmp_path / "work").mkdir()
         (tmp_path / "work" / "notes.md").write_text("notes")
-        old = tmp_path / "old.npy" if command == "encode" else tmp_path / "old" / "vocab.json"
+        old = tmp_path / "old.npy" if command == "encode-files" else tmp_path / "old" / "vocab.json"
         old.parent.mkdir(exist_ok=True)
         old.write_text("precious")
         output = old.parent if command == "train" else old
-        before = [folder] if command == "encode" else []
+        before = [folder] if command == "encode-files" else []
         options = ["--vocab-size", 260] if command == "train" else []
         work = ["--work-dir", tmp_path / "work"]
         said = run(command, *before, tmp_path / "a.txt", "-o", output, *options, *work, code=1).stderr
         assert "give --force to replace it" in said
         assert old.read_text() == "precious"
 
-    def test_options_for_printed_ids_or_arrays_are_checked(self, folder, tmp_path):
-        assert "is only for printed ids" in run("encode", folder, "--lines", "-o", "x.npy", code=2).stderr
-        assert "is only for --output" in run("encode", folder, "--separator", "<|x|>", code=2).stderr
-        assert "is only for --output" in run("encode", folder, "--format", "mds", code=2).stderr
-        assert "expected a name that ends in .npy" in run("encode", folder, "-o", tmp_path / "x.bin", code=2).stderr
+    def test_output_is_needed_and_has_the_suffix(self, folder, tmp_path):
+        assert "--output: give -o FILE" in run("encode-files", folder, code=2).stderr
+        said = run("encode-files", folder, "-o", tmp_path / "x.bin", code=2).stderr
+        assert "expected a name that ends in .npy" in said
 
     def test_a_terminal_that_is_read_is_told_so(self, folder):
         pty = pytest.importorskip("pty")
@@ -411,27 +412,29 @@ class TestEncode:
         assert b"reading standard input, until Ctrl-D" in done.stderr
         assert done.stdout == run("encode", folder, stdin=b"low\n").stdout_bytes
 
-    def test_options_that_mean_nothing_are_refused_by_name(self, folder, tmp_path):
-        for option in ("--force", "--workers=2", "--progress", "--no-progress"):
-            name = option.partition("=")[0].replace("--no-", "--")
-            assert f"{name}: is only for --output" in run("encode", folder, option, code=2).stderr
-        for option in ("--pack-across", "--no-pack-across"):
-            said = run("encode", folder, "-o", tmp_path / "x.npy", option, code=2).stderr
-            assert "--pack-across: is only with --pack" in said
+    def test_packing_that_a_format_cannot_hold_is_refused(self, folder, tmp_path):
         (tmp_path / "a.txt").write_text("low")
-        packed = ["-o", tmp_path / "x", "--format", "nanogpt", "--pack", 4, "--no-pack-across", "--separator", "<|x|>"]
-        said = run("encode", folder, tmp_path / "a.txt", *packed, code=1).stderr
+        command = ["encode-files", folder, tmp_path / "a.txt", "-o", tmp_path / "x", "--no-pack-across"]
+        command += ["--format", "nanogpt", "--separator", "<|x|>"]
+        assert "error: --pack-across: False is only for packed sequences; give pack" in run(*command, code=1).stderr
+        said = run(*command, "--pack", 4, code=1).stderr
         assert "error: --no-pack-across: format 'nanogpt' does not say where rows end" in said
+
+    def test_merging_takes_nothing_that_is_encoded(self, folder):
+        for given, name in (([folder], "FOLDER"), (["--pack", 4], "--pack"), (["--no-progress"], "--progress")):
+            said = run("encode-files", *given, "--merge", "out", code=2).stderr
+            assert f"{name}: cannot be combined with --merge" in said
+        assert "FOLDER: expected a tokenizer, or --merge OUT" in run("encode-files", "-o", "x.npy", code=2).stderr
 
     def test_errors_name_arguments_as_the_command_does(self, folder, tmp_path):
         (tmp_path / "a.txt").write_text("low")
         options = ["-o", tmp_path / "x", "--format", "llm.c"]
-        said = run("encode", folder, tmp_path / "a.txt", *options, "--separator", "low", code=1).stderr
+        said = run("encode-files", folder, tmp_path / "a.txt", *options, "--separator", "low", code=1).stderr
         assert "error: --separator: 'low' is not a special" in said
-        said = run("encode", folder, tmp_path / "a.txt", *options, code=1).stderr
+        said = run("encode-files", folder, tmp_path / "a.txt", *options, code=1).stderr
         assert said.endswith("give one, or --no-append-separator\n")
         (tmp_path / "empty.txt").touch()
-        said = run("encode", folder, tmp_path / "empty.txt", *options, "--separator", "<|x|>", code=1).stderr
+        said = run("encode-files", folder, tmp_path / "empty.txt", *options, "--separator", "<|x|>", code=1).stderr
         assert "error: SOURCE: expected sources with text" in said
 
     def test_byte_without_a_token(self, tmp_path):

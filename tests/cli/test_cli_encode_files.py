@@ -1,4 +1,4 @@
-"""`hf-bpe encode` of files of every format, and rank files that are recognized."""
+"""`hf-bpe encode` and `encode-files` of files of every format, and rank files that are recognized."""
 
 import gzip
 import json
@@ -32,7 +32,7 @@ def test_packed_texts_and_json_lines_are_encoded_as_the_texts(tmp_path_factory, 
             name.write_bytes(pack(document.encode()))
         for sources in ([path / f"rows.jsonl{end}", "--column", "body"], names):
             sources = [*sources, "--split-special-tokens"]
-            run("encode", folder, *sources, "-o", path / "ids.npy", "--force")
+            run("encode-files", folder, *sources, "-o", path / "ids.npy", "--force")
             offsets = np.load(path / "ids.offsets.npy").tolist()
             ids = np.load(path / "ids.npy").tolist()
             assert [ids[begin:stop] for begin, stop in pairwise(offsets)] == [*filter(None, rows)]

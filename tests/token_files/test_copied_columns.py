@@ -225,7 +225,15 @@ def test_the_command_copies_columns(tokenizer, tmp_path):
     path = write(tmp_path / "in.jsonl", [{"text": "low", "id": "x", "meta": 1}])
     tokenizer.save_pretrained(tmp_path / "tokenizer")
     run(
-        "encode", tmp_path / "tokenizer", path, "-o", tmp_path / "out.arrow", "--format", "arrow", "--copy-column", "id"
+        "encode-files",
+        tmp_path / "tokenizer",
+        path,
+        "-o",
+        tmp_path / "out.arrow",
+        "--format",
+        "arrow",
+        "--copy-column",
+        "id",
     )
     with (tmp_path / "out.arrow").open("rb") as file:
         assert pa.ipc.open_stream(file).read_all().to_pylist() == [

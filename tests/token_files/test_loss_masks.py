@@ -249,7 +249,17 @@ def test_what_has_no_place_is_refused(tokenizer, tmp_path):
 def test_the_command_writes_masks(tokenizer, tmp_path):
     path = write(tmp_path / "in.jsonl", [("low", [(0, 1)])])
     tokenizer.save_pretrained(tmp_path / "tokenizer")
-    run("encode", tmp_path / "tokenizer", path, "-o", tmp_path / "c", "--format", "datatrove", "--loss-mask", "no_loss")
+    run(
+        "encode-files",
+        tmp_path / "tokenizer",
+        path,
+        "-o",
+        tmp_path / "c",
+        "--format",
+        "datatrove",
+        "--loss-mask",
+        "no_loss",
+    )
     assert (tmp_path / "c.ds.loss").read_bytes()[-1] == 1
 
 

@@ -346,19 +346,28 @@ def test_commands_write_to_stores(tokenizer, corpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tokenizer.save_pretrained("tok")
     there = Store(f"memory://{tmp_path.name}", {})
-    run("encode", "tok", "in", "-o", "whole", "--format", "megatron")
+    run("encode-files", "tok", "in", "-o", "whole", "--format", "megatron")
     for index in range(2):
-        run("encode", "tok", "in", "-o", f"{there.url}/out/c", "--format", "megatron", "--shard", f"{index}/2")
+        run("encode-files", "tok", "in", "-o", f"{there.url}/out/c", "--format", "megatron", "--shard", f"{index}/2")
     assert "c-00000-of-00002.manifest.json already exists; give --force" in error(
-        "encode", "tok", "in", "-o", f"{there.url}/out/c", "--format", "megatron", "--shard", "0/2"
+        "encode-files", "tok", "in", "-o", f"{there.url}/out/c", "--format", "megatron", "--shard", "0/2"
     )
     for shards in ((), ("--shard-tokens", "100")):
         there.put(f"foreign{len(shards)}/{'d-00000.bin' if shards else 'd.bin'}", b"precious")
-        arguments = "encode", "tok", "in", "-o", f"{there.url}/foreign{len(shards)}/d", "--format", "megatron", *shards
+        arguments = (
+            "encode-files",
+            "tok",
+            "in",
+            "-o",
+            f"{there.url}/foreign{len(shards)}/d",
+            "--format",
+            "megatron",
+            *shards,
+        )
         assert "is of another run" in error(*arguments)
         assert [*there.files(f"foreign{len(shards)}").values()] == [b"precious"]
         run(*arguments, "--force")
-    printed = json.loads(run("merge-manifests", f"{there.url}/out", "--json").stdout)
+    printed = json.loads(run("encode-files", "--merge", f"{there.url}/out", "--json").stdout)
     files = there.files("out")
     ids = [files[path.rpartition("/")[2]] for path in printed["files"] if path.endswith(".bin")]
     assert b"".join(ids) == (tmp_path / "whole.bin").read_bytes()

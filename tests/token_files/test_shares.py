@@ -280,22 +280,22 @@ def test_wrong_parts_are_refused(tokenizer, corpus, tmp_path):
 def test_commands_encode_and_merge_parts(tokenizer, corpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tokenizer.save_pretrained("tok")
-    run("encode", "tok", "in", "-o", "whole", "--format", "megatron")
+    run("encode-files", "tok", "in", "-o", "whole", "--format", "megatron")
     for index in range(3):
-        run("encode", "tok", "in", "-o", "out/c", "--format", "megatron", "--shard", f"{index}/3")
+        run("encode-files", "tok", "in", "-o", "out/c", "--format", "megatron", "--shard", f"{index}/3")
     assert "already exists; give --force" in error(
-        "encode", "tok", "in", "-o", "out/c", "--format", "megatron", "--shard", "0/3"
+        "encode-files", "tok", "in", "-o", "out/c", "--format", "megatron", "--shard", "0/3"
     )
-    printed = json.loads(run("merge-manifests", "out", "--json").stdout)
+    printed = json.loads(run("encode-files", "--merge", "out", "--json").stdout)
     assert b"".join(content(Path(path)) for path in printed["files"] if path.endswith(".bin")) == content(
         Path("whole.bin")
     )
     assert printed["manifest"] == "out/c.manifest.json"
-    assert run("merge-manifests", "out/c").stderr.startswith("hf-bpe: ")
+    assert run("encode-files", "--merge", "out/c").stderr.startswith("hf-bpe: ")
     assert "expected I/N, from 0/N to N-1/N, got '3/3'" in error(
-        "encode", "tok", "in", "-o", "c", "--shard", "3/3", code=2
+        "encode-files", "tok", "in", "-o", "c", "--shard", "3/3", code=2
     )
     assert "--shard: standard input cannot be read again" in error(
-        "encode", "tok", "-o", "c.npy", "--shard", "0/3", code=2
+        "encode-files", "tok", "-o", "c.npy", "--shard", "0/3", code=2
     )
-    assert error("merge-manifests", "nothing").startswith("nothing: no manifest of a part")
+    assert error("encode-files", "--merge", "nothing").startswith("nothing: no manifest of a part")

@@ -99,7 +99,7 @@ def test_password_is_not_in_the_output_of_commands(tokenizer):
     tokenizer.save_pretrained("tok")
     url = f"http://{AT}/a.jsonl"
     for arguments in (
-        *(("count", url, "-o", "c"), ("train", url, "-o", "t"), ("encode", "tok", url, "-o", "ids.npy")),
+        *(("count", url, "-o", "c"), ("train", url, "-o", "t"), ("encode-files", "tok", url, "-o", "ids.npy")),
         *(("report", "tok", url), ("inspect", url), ("convert", url, "x"), ("verify", url)),
     ):
         result = run(*arguments, code=None)

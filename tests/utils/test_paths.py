@@ -110,7 +110,7 @@ def test_urls_of_files_name_local_files(folder):
     tokenizer().save_pretrained(f"{url}/tok")
     assert BPETokenizer.convert_from(f"{url}/tok").model == tokenizer().model
     tokenizer().encode_files(texts, f"{url}/ids.npy")
-    run("encode", f"{url}/tok", texts, "-o", f"{url}/cli.npy")
+    run("encode-files", f"{url}/tok", texts, "-o", f"{url}/cli.npy")
     assert (odd / "ids.npy").read_bytes() == (odd / "cli.npy").read_bytes()
 
 
