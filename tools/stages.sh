@@ -135,7 +135,7 @@ thorough() {
 # Engines on this machine, and object stores on a local server of S3.
 engines() {
   use_environment engines
-  pip install --quiet -e '.[test,ray,datatrove,s3]' 'moto[server]' dask apache_beam
+  pip install --quiet -e '.[test,ray,s3]' 'moto[server]' dask apache_beam datatrove orjson humanize
   if command -v java >/dev/null; then pip install --quiet 'hf_bpe[spark]'; else echo "left out: Spark (install Java)"; fi
   pytest --thorough tests/distributed tests/token_files/test_object_stores.py tests/project/test_docs.py
 }

@@ -1,4 +1,4 @@
-"""Ids for columns of Arrow: what Ray Data, Spark, datatrove and others call for each batch of rows."""
+"""Ids for columns of Arrow: what Ray Data, Spark and others call for each batch of rows."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class ArrowEncoder:
         num_workers: int | None = 1,
     ) -> None:
         import_arrow()
-        self._tokenizer, self._column, self._output, self._columns = tokenizer, column, output, columns
+        self.tokenizer, self._column, self._output, self._columns = tokenizer, column, output, columns
         self._separator, self._begin_token, self._max_length = separator, begin_token, max_length
         self._split_special_tokens, self._first_text = split_special_tokens, first_text
         self._dtype, self._is_large, self._num_workers = dtype, large, num_workers
@@ -169,9 +169,9 @@ class ArrowEncoder:
         return numbers
 
     def _pipeline(self) -> Pipeline:
-        if isinstance(self._tokenizer, BPETokenizer):
-            return self._tokenizer.pipeline
-        path = str(self._tokenizer)
+        if isinstance(self.tokenizer, BPETokenizer):
+            return self.tokenizer.pipeline
+        path = str(self.tokenizer)
         if path not in _pipelines:
             _pipelines[path] = BPETokenizer.convert_from(path).pipeline
         return _pipelines[path]

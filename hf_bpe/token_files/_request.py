@@ -70,14 +70,10 @@ def make_job(
     random: Randomness,
     threads: int,
     share: Share | None = None,
-    documents_of: Share | None = None,
 ) -> Job:
-    """Return the job of `BPETokenizer.encode_files`.
-
-    With `documents_of` the sources are those of this share already, as an engine has divided them.
-    """
+    """Return the job of `BPETokenizer.encode_files`."""
     copied = tuple(check_strs("copy_columns", copy_columns))
-    target = Target(format, output, share or documents_of, copied, loss_mask is not None)
+    target = Target(format, output, share, copied, loss_mask is not None)
     separator_id = _token_id(pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator)
     # A file of offsets says where documents end without it.
     is_needed = target.format.needs_separator or separator_id is not None
@@ -124,9 +120,6 @@ def make_job(
         part = part_of_sources(sources, share, cuts_lines="seed" not in settings)
         first_source, sources = part.first, part.sources
         settings |= {"shard": [*share], "plan": part.plan}
-    elif documents_of is not None:
-        first_source = documents_of.part
-        settings |= {"shard": [*documents_of], "plan": "that of an engine"}
     return Job(
         sources,
         target,

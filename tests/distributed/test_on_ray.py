@@ -1,82 +1,84 @@
+"""Ids that a local Ray cluster makes are those of one process, whatever workers are lost."""
+
 import os
-import random
 import signal
 
 import pytest
 
-from hf_bpe import Source, count, distributed, plan
-from hf_bpe.distributed import _ray
+from hf_bpe import BPETokenizer
+from support.corpora import END, save_tokenizer
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hf_bpe[ray]'")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'hf_bpe[parquet]'")
+from hf_bpe.distributed import ArrowEncoder  # noqa: E402
+from hf_bpe.distributed import ray as on_ray  # noqa: E402
 
 # Ray leaves files and sockets open, of which Python warns when it collects them, whatever test is running then.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
+]
 
-SETTINGS = {"pattern": "cl100k", "special_tokens": ["<|endoftext|>"]}
+TEXTS = [None if number % 5 == 0 else f"lower {number} widest" for number in range(200)]
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """A cluster of this machine, as `ray.init` makes one."""
+@pytest.fixture(scope="module", autouse=True)
+def _cluster():
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
     yield
     ray.shutdown()
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("corpus")
-    generator = random.Random(0)
-    for number in range(30):
-        documents = [" ".join(f"word{generator.randrange(9999)}" for _ in range(500)) for _ in range(40)]
-        (folder / f"{number:02}.txt").write_text("<|endoftext|>".join(documents))
-    return folder
+def folder(tmp_path_factory):
+    return save_tokenizer(tmp_path_factory.mktemp("tok"))
 
 
-@pytest.mark.usefixtures("cluster")
-@pytest.mark.parametrize(("shard_bytes", "fan_in"), [(50_000, 2), (200_000, 3), (1 << 28, 8)])
-def test_a_cluster_gives_the_same_counts(corpus, shard_bytes, fan_in):
-    events = []
-    options = {"shard_bytes": shard_bytes, "fan_in": fan_in, "callback": events.append}
-    counts = distributed.count(corpus, **options, **SETTINGS)
-    assert counts == count(corpus, **SETTINGS)
-    assert counts.sources == count(corpus, **SETTINGS).sources
-    assert events[-1].done == events[-1].total == sum(path.stat().st_size for path in corpus.iterdir())
+def ids_of(dataset):
+    return {row["id"]: None if row["input_ids"] is None else [*row["input_ids"]] for row in dataset.take_all()}
+
+
+def expected_ids(folder):
+    tokenizer = BPETokenizer.from_pretrained(folder)
+    return {
+        number: None if text is None else [*tokenizer.encode_to_lists([text])[0], tokenizer.eos_token_id]
+        for number, text in enumerate(TEXTS)
+    }
+
+
+def make_dataset():
+    table = pa.table({"text": TEXTS, "id": range(len(TEXTS))})
+    return ray.data.from_arrow([table[:90], table[90:]])
+
+
+@pytest.mark.parametrize("load", [str, BPETokenizer.from_pretrained], ids=["path", "tokenizer"])
+def test_datasets_get_the_ids_of_their_texts(folder, load):
+    encoded = on_ray.encode(make_dataset(), load(folder), concurrency=1, separator=END)
+    assert ids_of(encoded) == expected_ids(folder)
+
+
+def test_relative_path_names_the_same_folder_on_workers(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    assert ids_of(on_ray.encode(make_dataset(), folder.name, separator=END)) == expected_ids(folder)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kills a process")
-@pytest.mark.usefixtures("cluster")
-def test_a_lost_worker_changes_nothing(corpus, tmp_path, monkeypatch):
-    count_shards, killed = _ray._count, tmp_path / "killed"
+def test_lost_worker_changes_nothing(folder, tmp_path, monkeypatch):
+    mark = tmp_path / "killed"
 
-    def count_or_die(shards, settings, max_memory):
-        result = count_shards(shards, settings, max_memory)
-        if any("07.txt" in shard.name for shard in shards) and not killed.exists():
-            killed.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
+    class Killing(ArrowEncoder):
+        def __call__(self, rows):
+            if not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return ArrowEncoder.__call__(self, rows)
 
-    monkeypatch.setattr(_ray, "_count", count_or_die)
-    source = Source(corpus, weight="0.7")
-    counts = distributed.count(source, shard_bytes=50_000, **SETTINGS)
-    assert killed.exists()
-    assert counts == count(source, **SETTINGS)
+    monkeypatch.setattr(on_ray, "ArrowEncoder", Killing)
+    assert ids_of(on_ray.encode(make_dataset(), folder, concurrency=1, separator=END)) == expected_ids(folder)
+    assert mark.exists()
 
 
-@pytest.mark.usefixtures("cluster")
-def test_errors_of_files_are_reported(tmp_path):
-    (tmp_path / "bad.jsonl").write_text("{}\n")
-    with pytest.raises(ray.exceptions.RayTaskError, match=r"bad\.jsonl: line 1: expected a JSON object with a string"):
-        distributed.count(tmp_path, **SETTINGS)
-
-
-@pytest.mark.usefixtures("cluster")
-def test_shards_of_a_plan_are_counted(corpus):
-    assert distributed.count(plan(corpus)[:1], **SETTINGS) == count(corpus / "00.txt", **SETTINGS)
-
-
-def test_iterables_are_refused():
-    with pytest.raises(TypeError, match="iterable 0 is not a file; other machines can read only files"):
-        distributed.count(["low"], **SETTINGS)
-    with pytest.raises(ValueError, match="fan_in: expected at least 2, got 1"):
-        distributed.count(["low"], fan_in=1, **SETTINGS)
+def test_wrong_options_are_refused_before_any_actor(folder):
+    with pytest.raises(ValueError, match="max_length: expected at least 1, got 0"):
+        on_ray.encode(make_dataset(), folder, max_length=0)

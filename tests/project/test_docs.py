@@ -35,7 +35,7 @@ PICTURES = ROOT / "docs" / "pictures"
 PAGES = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md") if path.parent != PICTURES)
 # What a block of the pages may need; it says so after the language.
 OPTIONAL = (
-    *("accelerate", "apache_beam", "dask", "datasets", "datatrove", "jinja2", "moto", "orjson", "peft", "ray", "s3fs"),
+    *("accelerate", "apache_beam", "dask", "datasets", "jinja2", "moto", "peft", "ray", "s3fs"),
     "torch",
 )
 FEATURES = {"sanitize_control_tokens": HAS_SANITIZING}  # of transformers

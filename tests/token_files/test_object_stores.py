@@ -14,7 +14,6 @@ import pytest
 from hf_bpe import BPETokenizer, Source, WordCounts, count
 from hf_bpe._utils import object_stores
 from hf_bpe.distributed import ArrowEncoder
-from hf_bpe.distributed._parts import Parts
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import _pieces as pieces
 from hf_bpe.token_files import _stream as stream
@@ -274,20 +273,16 @@ def test_interrupted_uploads_are_done_again(tokenizer, corpus, broken, monkeypat
     assert not object_stores.exists(f"{written.manifest}.uploading")
 
 
-def test_engines_replace_a_manifest_only_with_overwrite(tokenizer, corpus, tmp_path):
-    tokenizer.save_pretrained(tmp_path / "tok")
+def test_merging_replaces_a_manifest_only_with_overwrite(tokenizer, corpus, tmp_path):
     there = Store(f"memory://{tmp_path.name}", {})
-
-    def parts(**options):
-        return Parts.checked(tmp_path / "tok", corpus, f"{there.url}/c", 1, None, {"format": "megatron", **options})
-
-    parts().encode(0)
+    output = f"{there.url}/c"
+    tokenizer.encode_files(corpus, output, shard=(0, 1), format="megatron")
     there.put("c.manifest.json", b"{}")
     with pytest.raises(FileExistsError, match=r"c\.manifest\.json is of another run"):
-        parts().merge()
+        merge_manifests(output)
     assert there.files("")["c.manifest.json"] == b"{}"
-    parts(overwrite=True).merge()
-    parts().merge()  # of the same run
+    merge_manifests(output, overwrite=True)
+    merge_manifests(output)  # of the same run
     assert json.loads(there.files("")["c.manifest.json"])["tokens"]
 
 
