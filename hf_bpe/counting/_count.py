@@ -17,6 +17,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TypedDict
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import Check, at_least, check_callable, check_flag, checked, optional
 from hf_bpe._utils.memory import available_bytes, format_bytes, parse_bytes, resident_bytes
 from hf_bpe._utils.paths import check_output
@@ -98,6 +99,8 @@ def count(
     [(b' low', 1), (b'low', 1), (b'lower', 1)]
     """
     settings = Settings.checked(pattern, special_tokens)
+    if work_dir is not None:
+        require_core("work folders of counts")
     with _Counting(source, settings, num_workers, max_memory, work_dir) as counting:
         counting.count_all(show_progress, callback)
         return counting.word_counts()

@@ -1,17 +1,17 @@
-"""Count tables in memory, filled by threads of the native core or, where it is not built, in Python."""
+"""Count tables in memory, filled by threads of the native core or, where it is not built, by the reference."""
 
 from __future__ import annotations
 
 import collections
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Union
 
-from hf_bpe._native_core import require_core
+from hf_bpe._native_core import native_core, require_core
 from hf_bpe._utils.processes import usable_cores
 from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._readers import Batch, Text
-from hf_bpe.counting._runs import RunMerger
+from hf_bpe.counting._runs import RunOfCounts, RunReader
 from hf_bpe.counting._word_counts import Settings
 from hf_bpe.encoding._safe_cuts import cut_into_documents
 from hf_bpe.pretokenizers._patterns import metaspace_of
@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 _PIECE_BYTES = 1 << 20  # of text that is counted at a time in Python
 
 
-class CountTable(Protocol):
-    """Counts in memory."""
-
-    def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
-        """Count batches, each text `weight` times.
-
-        Yields when the memory is used up; then the table must be drained before counting resumes. Calls `show` with the
-        number of stored bytes that are done.
-        """
-
-    def drain(self) -> RunMerger:
-        """Return all counts, sorted, and reset the table."""
-
-
 def make_count_table(settings: Settings, num_workers: int | None, memory: int) -> CountTable:
     """Return an empty count table.
 
@@ -46,28 +32,33 @@ def make_count_table(settings: Settings, num_workers: int | None, memory: int) -
         memory: the limit for the counts in bytes, 0 for no limit.
 
     Raises:
-        RuntimeError: there is a limit, and no native core.
+        RuntimeError: there is no native core, for what only it does.
         ValueError: the native core cannot split by the pattern.
     """
-    counter = native_counter(settings.pattern, settings.special_tokens, num_workers or usable_cores(), memory)
-    if counter is not None:
-        return NativeCountTable(counter)
+    if native_core() is not None:
+        return NativeCountTable(
+            native_counter(settings.pattern, settings.special_tokens, num_workers or usable_cores(), memory)
+        )
     if memory:
         require_core("counts in limited memory")
     metaspace = metaspace_of(settings.pattern)
     if metaspace is not None and metaspace.prepend_scheme == "first" and settings.special_tokens:
         require_core("counts by a Metaspace that tells the beginning of a text from what follows a special token")
-    return PlainCountTable(settings)
+    return ReferenceCountTable(settings)
 
 
 class NativeCountTable:
-    """Counts in threads of the native core."""
+    """Counts in memory, in threads of the native core."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
-        """Count batches; see `CountTable`."""
+        """Count batches, each text `weight` times.
+
+        Yields when the memory is used up; then the table must be drained before counting resumes. Calls `show` with the
+        number of stored bytes that are done.
+        """
         for batch in batches:
             for must_be_utf8, group in itertools.groupby(batch.texts, lambda text: text.must_be_utf8):
                 texts = [*group]
@@ -91,40 +82,40 @@ class NativeCountTable:
                         yield
             show(batch.read)
 
-    def drain(self) -> RunMerger:
+    def drain(self) -> RunReader:
         """Return all counts, sorted, and reset the table."""
         return self._counter.drain()
 
 
-class PlainCountTable:
-    """Counts by the reference implementation."""
+class ReferenceCountTable:
+    """Counts by the reference, with the methods of `NativeCountTable`."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._counts: collections.Counter[bytes] = collections.Counter()
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
-        """Count batches; see `CountTable`."""
+        """Count batches; yield nothing, for the memory is not limited."""
         for batch in batches:
-            documents = itertools.chain.from_iterable(split_documents(text, self._settings) for text in batch.texts)
+            documents = itertools.chain.from_iterable(self._documents(text) for text in batch.texts)
             for word, count in count_pre_tokens(documents, self._settings.pattern).items():
                 self._counts[word] += count * weight
             show(batch.read)
-        yield from ()  # the memory is not limited
+        yield from ()
 
-    def drain(self) -> RunMerger:
+    def _documents(self, text: Text) -> Iterator[bytes]:
+        """Yield the documents of a text, without special tokens."""
+        data = text.data.encode() if isinstance(text.data, str) else text.data
+        pattern, special_tokens = self._settings.pattern, self._settings.special_tokens
+        for start, end in cut_into_documents(data, text.start, text.stop, pattern, special_tokens, _PIECE_BYTES):
+            if text.must_be_utf8:
+                text.check_utf8(start, end)
+            yield data[start:end]
+
+    def drain(self) -> RunReader:
         """Return all counts, sorted, and reset the table."""
         counts, self._counts = self._counts, collections.Counter()
-        if max(counts.values(), default=0) >= 2**64:
-            raise OverflowError("a pre-token was counted more than 2**64 - 1 times; choose smaller weights")
-        return RunMerger.of(counts)
+        return RunOfCounts(counts)
 
 
-def split_documents(text: Text, settings: Settings) -> Iterator[bytes]:
-    """Yield the documents of a text, without special tokens; a long one in parts."""
-    data = text.data.encode() if isinstance(text.data, str) else text.data
-    cut = cut_into_documents(data, text.start, text.stop, settings.pattern, settings.special_tokens, _PIECE_BYTES)
-    for start, end in cut:
-        if text.must_be_utf8:
-            text.check_utf8(start, end)
-        yield data[start:end]
+CountTable = Union[NativeCountTable, ReferenceCountTable]  # noqa: UP007  # a value, in Python 3.10 too

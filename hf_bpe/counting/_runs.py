@@ -1,61 +1,58 @@
-"""Sorted runs in plain Python: distinct words in byte order, each with its count.
+"""Sorted runs: distinct words in byte order, each with its count.
 
 Spilled counts, checkpoints and the counts of other machines are all sorted runs. Merging runs needs no more memory than
-one word of each. native/count/runs.hpp describes the format and implements the same, faster. A run is bytes, or a
+one word of each. native/count/runs.hpp describes the format, merges runs and checks what it reads. A run is bytes, or a
 function that reads it piece by piece.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Union
+from typing import Any, BinaryIO, Protocol, Union
 
 Read = Callable[[int], bytes]
 """Returns the next bytes, at most as many as requested; no bytes only at the end."""
 Run = Union[bytes, Read]  # noqa: UP007  # a value, in Python 3.10 too
 
 PIECE = 1 << 20  # bytes to read and write at once
-_MOST = 2**64 - 1
+MAX_COUNT = 2**64 - 1
 
 
-class RunMerger:
-    """A merger of runs, whose result is read piece by piece as a run.
+class RunReader(Protocol):
+    """A run that is read piece by piece."""
+
+    @property
+    def words(self) -> int:
+        """The number of words read so far."""
+
+    @property
+    def total(self) -> int:
+        """The sum of the counts of these."""
+
+    def read(self, size: int) -> bytes:
+        """Return at least `size` bytes of the run, fewer only at the end, then none."""
+
+
+class RunOfCounts:
+    """The run of counts in memory, without counts of zero.
 
     Args:
-        runs: any number of runs.
-        multipliers: the factor for the counts of each run.
-        minimum: the smallest sum of a word that is kept.
+        counts: word → count.
 
-    Raises, also while it is read:
-        ValueError: a run is damaged; the message says how, not which run.
-        OverflowError: a sum exceeds 64 bits.
+    Raises:
+        OverflowError: while it is read: a count exceeds 64 bits.
 
-    >>> run = RunMerger.of({b"low": 2, b"lower": 1}).read(100)
-    >>> list(read_words(RunMerger([run, run], [1, 10]).read))
-    [(b'low', 22), (b'lower', 11)]
+    >>> [*read_words(RunOfCounts({b"lower": 1, b"low": 2}).read)]
+    [(b'low', 2), (b'lower', 1)]
     """
 
-    def __init__(self, runs: Sequence[Run], multipliers: Sequence[int], minimum: int = 1) -> None:
-        self._start(heapq.merge(*map(_multiplied, runs, multipliers), key=itemgetter(0)), minimum)
-
-    @classmethod
-    def of(cls, counts: Mapping[bytes, int]) -> RunMerger:
-        """Return the merger for a mapping, without counts of zero."""
-        merger = cls.__new__(cls)
-        merger._start(iter(sorted(counts.items())), 1)
-        return merger
-
-    def _start(self, words: Iterator[tuple[bytes, int]], minimum: int) -> None:
-        self.words = 0  # read so far
-        self.total = 0  # sum of their counts
-        self._records = self._write(words, minimum)
+    def __init__(self, counts: Mapping[bytes, int]) -> None:
+        self.words = self.total = 0
+        self._records = self._write(sorted(counts.items()))
 
     def read(self, size: int) -> bytes:
         """Return at least `size` bytes of the run, fewer only at the end, then none."""
@@ -66,13 +63,12 @@ class RunMerger:
             length += len(record)
         return b"".join(pieces)
 
-    def _write(self, words: Iterator[tuple[bytes, int]], minimum: int) -> Iterator[bytes]:
+    def _write(self, counts: list[tuple[bytes, int]]) -> Iterator[bytes]:
         before = b""
-        for word, same in itertools.groupby(words, itemgetter(0)):
-            count = sum(count for _, count in same)
-            if count > _MOST:
+        for word, count in counts:
+            if count > MAX_COUNT:
                 raise OverflowError("a pre-token was counted more than 2**64 - 1 times")
-            if count < max(minimum, 1):
+            if count == 0:
                 continue
             shared = _shared(word, before)
             yield _varint(shared) + _varint(len(word) - shared) + word[shared:] + _varint(count)
@@ -81,70 +77,25 @@ class RunMerger:
             self.total += count
 
 
-def _multiplied(run: Run, multiplier: int) -> Iterator[tuple[bytes, int]]:
-    return ((word, count * multiplier) for word, count in read_words(run))
-
-
 def read_words(run: Run) -> Iterator[tuple[bytes, int]]:
-    """Yield the words of a run with their counts.
+    """Yield the words of a run that `RunOfCounts` has written, with their counts."""
+    data = run if isinstance(run, bytes) else b"".join(iter(lambda: run(PIECE), b""))
+    word, at = b"", 0
 
-    Raises:
-        ValueError: the data is not a run, or ends too early.
-    """
-    data = _Bytes(run)
-    word = b""
-    while not data.is_at_end():
-        shared = data.varint()
-        if shared > len(word):
-            raise ValueError("a word shares more bytes than the preceding word has")
-        length = data.varint()
-        if length == 0:
-            raise ValueError("a word is no longer than what it shares")
-        rest = data.take(length)
-        if shared < len(word) and rest[0] <= word[shared]:
-            raise ValueError("words are not in order")
-        word = word[:shared] + rest
-        count = data.varint()
-        if count == 0:
-            raise ValueError("a word has no count")
-        yield word, count
+    def take_number() -> int:
+        nonlocal at
+        number = shift = 0
+        while data[at] >= 0x80:
+            number |= (data[at] & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+        at += 1
+        return number | data[at - 1] << shift
 
-
-class _Bytes:
-    """A reader of the bytes of a run, one by one or many at once."""
-
-    def __init__(self, run: Run) -> None:
-        self._read = run if callable(run) else None
-        self._piece = b"" if callable(run) else run
-        self._at = 0
-
-    def is_at_end(self) -> bool:
-        if self._at == len(self._piece) and self._read is not None:
-            self._piece, self._at = self._read(1 << 16), 0
-        return self._at == len(self._piece)
-
-    def take(self, length: int) -> bytes:
-        parts = []
-        while length > 0:
-            if self.is_at_end():
-                raise ValueError("it ends inside a record")
-            parts.append(self._piece[self._at : self._at + length])
-            self._at += len(parts[-1])
-            length -= len(parts[-1])
-        return b"".join(parts)
-
-    def varint(self) -> int:
-        number = 0
-        for shift in range(0, 64, 7):
-            byte = self.take(1)[0]
-            number |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                if byte == 0 and shift:
-                    raise ValueError("a number is longer than necessary")
-                if number > _MOST:
-                    break
-                return number
-        raise ValueError("a number has more than 64 bits")
+    while at < len(data):
+        shared, length = take_number(), take_number()
+        word = word[:shared] + data[at : at + length]
+        at += length
+        yield word, take_number()
 
 
 def _shared(word: bytes, before: bytes) -> int:
@@ -196,7 +147,7 @@ def open_run(run: bytes | FileRun) -> Run:
 
 
 def gather(
-    merger: RunMerger, *, max_in_memory: int = 0, folder: Path | None = None, digest: Any = None
+    merger: RunReader, *, max_in_memory: int = 0, folder: Path | None = None, digest: Any = None
 ) -> bytes | FileRun:
     """Read a run into memory, or into an anonymous file if it is longer than `max_in_memory` bytes.
 

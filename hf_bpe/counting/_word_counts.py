@@ -35,7 +35,7 @@ from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._model import check_special_tokens
 from hf_bpe.counting._native import merge_runs, read_words
-from hf_bpe.counting._runs import PIECE, FileRun, Run, RunMerger, gather, open_run
+from hf_bpe.counting._runs import PIECE, FileRun, Run, RunOfCounts, RunReader, gather, open_run
 from hf_bpe.counting._sources import exact_weight
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, AnyPattern, canonical_pattern, stored_pattern
@@ -154,10 +154,10 @@ class WordCounts:
                 raise ValueError(f"words: expected non-empty words with counts of 0 to 2**64 - 1, {got}")
             counts[data] = counts.get(data, 0) + count
         scale = check_int("scale", scale, 1, 10**1000)
-        self._take(RunMerger.of(counts), settings, scale)
+        self._take(RunOfCounts(counts), settings, scale)
 
     @classmethod
-    def from_run(cls, merger: RunMerger, settings: Settings, scale: int, **about: Any) -> WordCounts:
+    def from_run(cls, merger: RunReader, settings: Settings, scale: int, **about: Any) -> WordCounts:
         """Return the counts of a run, which is read to its end; see `_take` for the arguments."""
         counts = cls.__new__(cls)
         counts._take(merger, settings, scale, **about)
@@ -165,7 +165,7 @@ class WordCounts:
 
     def _take(
         self,
-        merger: RunMerger,
+        merger: RunReader,
         settings: Settings,
         scale: int,
         *,
@@ -415,11 +415,11 @@ def _unpickle(state: dict[str, Any]) -> WordCounts:
     return counts
 
 
-def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, folder: Path | None = None) -> RunMerger:
+def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, folder: Path | None = None) -> RunReader:
     """Return a merger of any number of runs, reading only a few at once.
 
     Args:
-        runs, multipliers: see `RunMerger`.
+        runs, multipliers: see `merge_runs`.
         folder: the folder for anonymous intermediate files; None for the default temporary folder.
     """
     runs, multipliers = [*runs], [*(multipliers or [1] * len(runs))]

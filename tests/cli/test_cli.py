@@ -20,7 +20,7 @@ from hf_bpe import BPETokenizer, __version__, train
 from hf_bpe.cli import app, main
 from hf_bpe.cli.program import Commands
 from hf_bpe.core import Characters
-from hf_bpe.counting._count_tables import PlainCountTable
+from hf_bpe.counting._count_tables import ReferenceCountTable
 from hf_bpe.pretokenizers import Metaspace
 from hf_bpe.training import Superwords
 from support.commands import PROGRAM, TEXT, error, program, run
@@ -227,7 +227,7 @@ class TestTrain:
 
         def make_count_table(settings, num_workers, memory):
             asked.append(num_workers)
-            return PlainCountTable(settings)
+            return ReferenceCountTable(settings)
 
         monkeypatch.setattr("hf_bpe.counting._count.make_count_table", make_count_table)
         for arguments in ([], ["--workers", 3]):

@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_bpe import Source, plan
-from hf_bpe._native_core import native_core
+from hf_bpe import Source
 from hf_bpe.counting import _count as counting
 from hf_bpe.counting import _count_tables
-from hf_bpe.counting._readers import Skipped, read
-from hf_bpe.counting._word_counts import Settings
 from hf_bpe.reference import count_pre_tokens
 from support.strategies import any_bytes, patterns, texts
 
@@ -27,25 +24,13 @@ def count(source, **options):
 
 
 @pytest.fixture
-def tiny_batches(monkeypatch):
+def tiny_batches(monkeypatch, native):
     def native_counter(pattern, special_tokens, threads, memory):
         encoded = [special.encode() for special in special_tokens]
-        native = native_core()
-        return native and native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
+        return native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
 
-    monkeypatch.setattr(_count_tables, "_PIECE_BYTES", TINY)
     monkeypatch.setattr(_count_tables, "native_counter", native_counter)
     monkeypatch.setattr(counting, "_BATCH_BYTES", 4 * TINY)
-
-
-def documents_of(source, specials=(), pattern=None, piece_bytes=1 << 20):
-    """Return the documents of a source, long ones in parts."""
-    settings = Settings(pattern, tuple(specials))
-    options = {"pattern": pattern, "special_tokens": specials, "batch_bytes": 1 << 20, "skipped": Skipped()}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_count_tables, "_PIECE_BYTES", piece_bytes)
-        texts = [text for shard in plan(source) for batch in read(shard, **options) for text in batch.texts]
-        return [document for text in texts for document in _count_tables.split_documents(text, settings)]
 
 
 @given(st.lists(texts, min_size=1, max_size=4), patterns)
@@ -66,18 +51,11 @@ def test_counts_are_equal_for_all_kinds_of_sources(tmp_path_factory, documents, 
         assert count(road, pattern=pattern) == count_pre_tokens(encoded[:1], pattern)
 
 
-def test_a_long_document_is_cut_into_batches_where_the_pattern_is_known():
-    text = "low, lower\n" * 1000
-    assert max(map(len, documents_of([text], (), "gpt2", TINY))) <= TINY + len("low, lower\n")
-    assert documents_of([text], (), None, TINY) == [text.encode()]
-    assert documents_of([text], (), r"\w+", TINY) == [text.encode()]
-
-
 @pytest.mark.usefixtures("tiny_batches")
 @pytest.mark.parametrize("pattern", ["gpt2", "o200k", None])
 def test_counts_do_not_depend_on_the_number_of_workers(pattern):
     documents = ["low lower lowest " * number + "<x>\n你好" for number in range(40)]
-    expected = count_pre_tokens(documents_of(documents, ["<x>"]), pattern)
+    expected = count_pre_tokens((part for text in documents for part in text.encode().split(b"<x>")), pattern)
     for workers in (1, 2, 3):
         assert count(documents, pattern=pattern, special_tokens=["<x>"], num_workers=workers) == expected
     assert not multiprocessing.active_children()
@@ -91,16 +69,15 @@ def test_text_is_split_at_special_tokens_longest_first(tmp_path_factory, text, s
     path = tmp_path_factory.getbasetemp() / "special.txt"
     path.write_bytes(text.encode())
     for source in ([text], [text.encode()], path):
-        assert documents_of(source, specials) == expected
         assert count(source, pattern=None, special_tokens=specials) == Counter(expected)
 
 
 def test_special_tokens_are_not_regular_expressions():
-    assert documents_of(["a.b*c"], [".", "b*"]) == [b"a", b"c"]
+    assert count(["a..b*c"], pattern=None, special_tokens=["..", "b*"]) == {b"a": 1, b"c": 1}
 
 
-@given(any_bytes, patterns, st.integers(1, 60))
-def test_the_first_invalid_byte_of_a_file_is_named(tmp_path_factory, data, pattern, batch_bytes):
+@given(any_bytes, patterns)
+def test_the_first_invalid_byte_of_a_file_is_named(tmp_path_factory, data, pattern):
     path = tmp_path_factory.getbasetemp() / "maybe-utf8.txt"
     path.write_bytes(data)
     try:
@@ -108,9 +85,9 @@ def test_the_first_invalid_byte_of_a_file_is_named(tmp_path_factory, data, patte
     except UnicodeDecodeError as error:
         place = f"{path}: not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start} ("
         with pytest.raises(ValueError, match=re.escape(place)):
-            documents_of(path, (), pattern, batch_bytes)
+            count(path, pattern=pattern)
     else:
-        assert b"".join(documents_of(path, (), pattern, batch_bytes)) == data
+        assert count(path, pattern=pattern) == count_pre_tokens([data], pattern)
     # Its bytes given as a text are taken as they are.
     assert count([data], pattern=pattern) == count_pre_tokens([data], pattern)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hf_bpe import WordCounts
 from hf_bpe.counting import _word_counts as counts_module
-from hf_bpe.counting._runs import RunMerger
+from hf_bpe.counting._runs import RunOfCounts
 from hf_bpe.counting._word_counts import merge_all
 from hf_bpe.pretokenizers import UNICODE_VERSION
 
@@ -170,12 +170,12 @@ def test_a_wrong_number_of_weights_is_refused():
 
 def test_any_number_of_runs_is_merged_a_few_at_a_time(monkeypatch, tmp_path):
     monkeypatch.setattr(counts_module, "FAN_IN", 3)
-    runs = [RunMerger.of({b"low": number, bytes([number]): 1}).read(1000) for number in range(1, 30)]
+    runs = [RunOfCounts({b"low": number, bytes([number]): 1}).read(1000) for number in range(1, 30)]
     merged = merge_all(runs, folder=tmp_path)
     expected = {b"low": sum(range(1, 30)), **{bytes([number]): 1 for number in range(1, 30)}}
-    assert merged.read(10**6) == RunMerger.of(expected).read(10**6)
+    assert merged.read(10**6) == RunOfCounts(expected).read(10**6)
     multiplied = merge_all(runs, [2] * 29)
-    assert multiplied.read(10**6) == RunMerger.of({word: 2 * count for word, count in expected.items()}).read(10**6)
+    assert multiplied.read(10**6) == RunOfCounts({word: 2 * count for word, count in expected.items()}).read(10**6)
 
 
 def test_long_runs_stay_in_files(monkeypatch, tmp_path):

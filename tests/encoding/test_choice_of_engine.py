@@ -134,6 +134,8 @@ NEEDS_CORE = {
     "superwords": "train(['low'], 300, superwords=Superwords(after=1))",
     "limits of memory": "train(count(['low lower']), 257, max_memory='4GB')",
     "counts in limited memory": "count(['low'], max_memory='4GB')",
+    "work folders of counts": "count(['low'], work_dir='work')",
+    "sums and parts of counts": "count(['low lower']).prune(2)",
     "token files": "tokenizer.encode_files('text.txt', 'ids.npy')",
     "reports": "__import__('hf_bpe.analysis').analysis.report(tokenizer, ['low'])",
     "accelerated tokenizers": "__import__('hf_bpe').accelerate(fast)",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hf_bpe import BPEModel
-from hf_bpe.counting._runs import RunMerger
+from hf_bpe.counting._runs import RunOfCounts
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.reference._options import LearningOptions
@@ -91,6 +91,6 @@ def test_pre_tokenizing_is_interrupted(native):
 
 @pytest.mark.parametrize("initial", [[], [(b"a", b"a")]])
 def test_training_on_one_word_is_interrupted(native, initial):
-    run = RunMerger.of({random.Random(1).randbytes(SIZE): 1}).read(1 << 40)
+    run = RunOfCounts({random.Random(1).randbytes(SIZE): 1}).read(1 << 40)
     options = {"initial": initial, "max_merges": 1_000_000, "progress": None}
     assert_is_interrupted(native.learn_merges, lambda: run, LearningOptions(), **options)

@@ -16,14 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_bpe import BPEModel, reference
+from hf_bpe import BPEModel, Source, count, reference
 from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._native import read_words as read_natively
-from hf_bpe.counting._runs import RunMerger, read_words
+from hf_bpe.counting._runs import RunOfCounts, read_words
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import NAMES
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
+from support.engines import use_engine
 from support.learning import learn_merges
 from support.patience import PATIENCE
 from support.profiles import by_profile, thorough
@@ -138,8 +139,8 @@ def test_counts_are_those_of_the_reference(native, texts, pattern, specials, kep
 def test_parts_of_a_text_sum_up_in_any_memory_with_any_weight(native, text, pattern, step, chunk_bytes, memory, weight):
     expected = collections.Counter()
     for document in re.split(b"<x>y|<x>", text):
-        for word, count in reference.count_pre_tokens([document], pattern).items():
-            expected[word] += weight * count
+        for word, number in reference.count_pre_tokens([document], pattern).items():
+            expected[word] += weight * number
     counter = native.Counter(pattern, [b"<x>", b"<x>y"], threads=2, chunk_bytes=chunk_bytes, memory=memory)
     runs = []
     for start in range(0, len(text), step):
@@ -173,6 +174,16 @@ def test_the_first_byte_that_is_not_utf8_is_found(native, texts, threads, chunk_
     assert invalid == expected
 
 
+@given(st.lists(any_bytes, max_size=4), st.sampled_from(BUILT_IN), st.integers(1, 3))
+def test_counts_of_the_reference_are_the_same(texts, pattern, weight):
+    options = {"pattern": pattern, "special_tokens": ["a ", " a"]}
+    expected = count(Source(texts, weight=weight), **options)
+    with use_engine("reference"):
+        found = count(Source(texts, weight=weight), **options)
+        assert [*found.items()] == sorted(found.items())
+    assert found == expected
+
+
 def test_many_words_of_every_length_are_counted(native):
     rng = random.Random(0)
     text = [rng.randbytes(rng.choice([1, 2, 7, 8, 9, 14, 15, 16, 17, 31, 32, 33, 100])) for _ in range(30_000)]
@@ -201,7 +212,7 @@ def test_highest_frequencies_are_distinguished(min_frequency):
 
 def learn_natively(native, counts, *, max_merges, initial=(), progress=None, parts="gpt2", threads=1, **options):
     more = {name: options.pop(name) for name in ("span", "min_slots") if name in options}
-    run = RunMerger.of(counts).read(1 << 40)
+    run = RunOfCounts(counts).read(1 << 40)
     return native.learn_merges(
         lambda: run,
         LearningOptions(**options),

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe import train, train_bpe
-from hf_bpe.counting import _count_tables
 from hf_bpe.pretokenizers import split
 from hf_bpe.reference import learn_merges
 from support import oracle
@@ -126,8 +125,7 @@ def test_learned_tokens_never_contain_a_special_token(text):
 @pytest.mark.parametrize(
     "options", [{}, {"tie_break": "huggingface"}, {"pattern": None}, {"initial_alphabet": "observed"}]
 )
-def test_the_result_does_not_depend_on_the_number_of_workers(options, monkeypatch):
-    monkeypatch.setattr(_count_tables, "_PIECE_BYTES", 20)
+def test_the_result_does_not_depend_on_the_number_of_workers(options):
     one, two = (train(CORPUS, num_merges=40, special_tokens=["<|x|>"], num_workers=n, **options) for n in (1, 2))
     assert one == two
     assert one == train(CORPUS[::-1], num_merges=40, special_tokens=["<|x|>"], num_workers=2, **options)
