@@ -16,7 +16,7 @@ from scikit_build_core.errors import ScikitBuildError
 from build_backend import compilers, editable
 from build_backend.compilers import NoCompilerError, Settings
 
-# A wheel of Python files only; hf_bpe/_native_core.py uses the Python engine there.
+# A wheel of Python files only; hf_bpe/_native_core.py uses the reference there.
 WITHOUT_CORE: Settings = {"wheel.cmake": "false", "wheel.py-api": "py3"}
 
 

@@ -21,7 +21,7 @@ from hf_bpe._utils.callers import outer_stacklevel
 
 @functools.cache
 def native_core() -> ModuleType | None:
-    """Return the native core, or None to use the Python engine; warn once if the native core is missing.
+    """Return the native core, or None to use the reference; warn once if the native core is missing.
 
     Raises:
         ImportError: the native core is requested but not built.

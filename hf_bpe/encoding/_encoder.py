@@ -1,13 +1,8 @@
-"""The interface of encoders, which convert texts with added tokens to ids and back, and its Python implementation.
-
-The native core has its own encoder with the same methods. The Python encoder is for installations without it.
-"""
+"""The interface of encoders, which convert texts with added tokens to ids and back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, count
-from operator import index
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -16,16 +11,13 @@ from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
-from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR, repair_surrogates, to_printable
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.reference._dropout import Dropout
-from hf_bpe.reference._encoder import Encoder as WordsEncoder
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 Value = TypeVar("Value")
-
-_PRINTABLE_SIZES = [len(char.encode()) for char in BYTE_TO_CHAR]
 
 AnyText = str | bytes
 Ids = npt.NDArray[np.uint32]
@@ -206,12 +198,11 @@ class Encoder(Protocol):
         """
         return None
 
-    # Functions of these. The native core has its own: with functions in Python, lists, counts, padded arrays and texts
-    # take 1.5 to 5 times as long for a short text, and up to 3 times for a large batch.
+    # For speed: as functions of these in Python, lists, counts, padded arrays and texts take 1.5 to 5 times as long for
+    # a short text, and up to 3 times for a large batch.
 
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
         """Return the ids of each text."""
-        return [self.encode(text, options.for_text(index)) for index, text in enumerate(texts)]
 
     def encode_utf8(
         self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int
@@ -223,15 +214,12 @@ class Encoder(Protocol):
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
         """Return the number of ids of each text."""
-        return [len(self.encode(text, options.for_text(index))) for index, text in enumerate(texts)]
 
     def decode_text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
         """Return the text of ids, without skipped ids; `errors` is that of `bytes.decode`."""
-        return self.decode(ids, skipped).decode("utf-8", errors)
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         """Return the text of each row of ids, without skipped ids; `errors` is that of `bytes.decode`."""
-        return [self.decode_text(row, skipped, errors) for row in [*rows]]
 
     def rows_to_lists(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
@@ -247,18 +235,6 @@ class Encoder(Protocol):
         Returns:
             The rows, and for each a row that is 1 where there is an id and 0 where there is padding.
         """
-        rows = []
-        for row in spans.tolist():
-            ids_of_row = [*template_ids[0]]
-            for (begin, end), after in zip(row, template_ids[1:], strict=True):
-                ids_of_row += [*ids[begin:end].tolist(), *after]
-            rows.append(ids_of_row)
-        masks = [[1] * len(row) for row in rows]
-        if padding is not None:
-            length = max(map(len, rows), default=0) if padding.length is None else padding.length
-            rows = [filled_up(row, length, padding.pad_id, padding.is_left) for row in rows]
-            masks = [filled_up(mask, length, 0, padding.is_left) for mask in masks]
-        return rows, masks
 
     def encode_to_rows(
         self,
@@ -321,151 +297,12 @@ class Encoder(Protocol):
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
     ) -> tuple[Numbers, Numbers]:
         """Return the padded rows and the masks of `rows_to_lists` as arrays; raise a ValueError for a longer row."""
-        rows, masks = self.rows_to_lists(ids, spans, template_ids, padding)
-        length = max(map(len, rows), default=0) if padding.length is None else padding.length
-        if any(len(row) > length for row in rows):
-            raise ValueError("padding: expected a length that no row exceeds")
-        shape = len(rows), length
-        return np.array(rows, np.int64).reshape(shape), np.array(masks, np.int64).reshape(shape)
-
-
-class PythonEncoder(Encoder):
-    """The `Encoder` in Python.
-
-    Args:
-        words: the encoder of text without added tokens.
-        rebuild: the function that pickle calls with the model and the added tokens.
-    """
-
-    def __init__(
-        self,
-        words: WordsMergedInPython,
-        rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder],
-        added_tokens: tuple[AddedTokenTuple, ...] = (),
-    ) -> None:
-        self._words = words
-        self._rebuild = rebuild
-        self._added_tokens = added_tokens
-        self._splitter = make_splitter(added_tokens)
-        self._added_bytes = {token.id: token.content.encode() for token in added_tokens}
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return self._rebuild, (self.model, self._added_tokens)
-
-    @property
-    def model(self) -> BPEModel:
-        """The model, without added tokens; see `Encoder` for all methods."""
-        return self._words.model
-
-    @property
-    def lacks_bytes(self) -> bool:
-        return self._words.lacks_bytes
-
-    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> PythonEncoder:
-        return PythonEncoder(self._words, self._rebuild, tokens)
-
-    def encode(self, text: AnyText, options: Options) -> list[int]:
-        if options.dropout is not None:
-            return self._encode_with_offsets(text, options)[0]
-        ids: list[int] = []
-        for part in self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens):
-            if isinstance(part, int):
-                ids.append(part)
-                continue
-            if options.add_prefix_space and part[0] != " ":
-                part = " " + part
-            ids += self._words.encode(part.encode("utf-8", "surrogateescape"), options.unknown_id)
-        return ids
-
-    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
-        return in_arrays(self.encode_batch(texts, options, threads))
-
-    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
-        rows = [self._encode_with_offsets(text, options.for_text(index)) for index, text in enumerate(texts)]
-        ids = [token_id for row, _ in rows for token_id in row]
-        places = [place for _, row in rows for place in row]
-        offsets = np.array([0, *accumulate(len(row) for row, _ in rows)], np.int64)
-        return np.array(ids, np.uint32), offsets, np.array(places, np.int64).reshape(-1, 3)
-
-    def _encode_with_offsets(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
-        ids: list[int] = []
-        places: list[tuple[int, int, int]] = []  # byte positions in the repaired text
-        repaired, parts = as_str(text), count()
-        offsets = [0, *accumulate(len(char.encode("utf-8", "surrogateescape")) for char in repaired)]
-        for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
-            lowest = at = offsets[start]
-            if added is not None:
-                ids.append(added)
-                places.append((lowest, offsets[stop], next(parts)))
-                continue
-            data = repaired[start:stop].encode("utf-8", "surrogateescape")
-            if options.add_prefix_space and not data.startswith(b" "):
-                data = b" " + data
-                at -= 1  # the prefix space has the position of the first character
-            for pre_token, word_ids in self._words.pre_tokens(data, options.dropout, at):
-                part = next(parts)
-                begin, minimum = at + pre_token.start, max(at + pre_token.lowest, lowest)
-                places += [
-                    (max(begin + lo, minimum), max(begin + hi + 1, minimum + 1), part)
-                    for lo, hi in self._bytes_of_ids(pre_token.data, word_ids)
-                ]
-                ids += self._words.known(word_ids, options.unknown_id)
-        if isinstance(text, str):
-            begins, ends = characters_of_bytes(text)
-            places = [
-                (begins[begin], ends[end - 1] if begin < end else begins[begin], part) for begin, end, part in places
-            ]
-        return ids, places
-
-    def _bytes_of_ids(self, word: bytes, ids: list[int]) -> Iterator[tuple[int, int]]:
-        """Yield the first and the last byte of each id in its word, without those of bytes that are dropped.
-
-        If there are such bytes, `tokenizers` counts the others from the beginning of the word, in the UTF-8 of its
-        printable form: they come too early, and one that has part of a character there covers the whole.
-        """
-        tokens = [self.model.vocab[token_id] if token_id >= 0 else b"?" for token_id in ids]
-        numbers: Sequence[int] = range(len(word))
-        if self.model.drop_missing_bytes and min(ids) < 0:
-            numbers = [number for number, byte in enumerate(word) for _ in range(_PRINTABLE_SIZES[byte])]
-            tokens = [to_printable(self.model.vocab[token_id]).encode() for token_id in ids if token_id >= 0]
-        end = 0
-        for token in tokens:
-            begin, end = end, end + len(token)
-            yield numbers[begin], numbers[end - 1]
-
-    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
-        return self._words.merge_words(words, unknown_id)
-
-    def find_last_cut(self, data: bytes, options: Options) -> int:
-        return 0  # no place is known, so `encode_iterable` holds the whole text
-
-    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
-        vocab, added = self.model.vocab, self._added_bytes
-        known = [index(token_id) for token_id in [*ids]]  # a copy, for `__index__` may change the list
-        return b"".join([vocab[i] if i in vocab else added[i] for i in known if not is_skipped(i, skipped)])
-
-
-class WordsMergedInPython(WordsEncoder):
-    """The reference, with arrays as results."""
-
-    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
-        """Return the ids of words, see `Encoder.merge_words`."""
-        plain = self.model.with_checked(ignore_merges=False, drop_missing_bytes=False)
-        encoder = WordsEncoder(plain)
-        return in_arrays([encoder.known(encoder.encode_word(word), unknown_id) for word in words])
 
 
 def filled_up(row: list[Value], length: int, padding: Value, is_left: bool) -> list[Value]:
     """Return a row with padding up to a length; a row that is longer stays as it is."""
     missing = [padding] * (length - len(row))
     return missing + row if is_left else row + missing
-
-
-def in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:
-    """Return the ids of all rows, and the offsets of the rows with the end of the last."""
-    arrays = [np.array(row, np.uint32) for row in rows]
-    offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
-    return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
 
 
 def make_splitter(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:

@@ -1,4 +1,4 @@
-"""Creation of encoders: native, or in Python where the native core is not built."""
+"""Creation of encoders: of the native core, or of the reference."""
 
 from __future__ import annotations
 
@@ -65,16 +65,11 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         ValueError: the native core cannot split by the pattern, or the model has too many tokens.
     """
     native = native_core()
-    if model.characters is not None:
-        from hf_bpe.encoding._python_characters import PythonCharacterEncoder
-        from hf_bpe.reference._characters import CharacterEncoder
-
-        return PythonCharacterEncoder(CharacterEncoder(model), make_encoder)
-    if native is None:
+    if native is None or model.characters is not None:
         # Imports numpy, which `import hf_bpe` does not need.
-        from hf_bpe.encoding._encoder import PythonEncoder, WordsMergedInPython
+        from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 
-        return PythonEncoder(WordsMergedInPython(model), make_encoder)
+        return ReferenceEncoder(model, make_encoder)
     _check_ids(model)
     encoder: Encoder = native.Encoder(
         model,

@@ -12,12 +12,12 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.encoding import _added_tokens as added_tokens
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
-from hf_bpe.encoding._encoder import Options, PythonEncoder, as_tuples
+from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
-from hf_bpe.reference import Encoder as WordsEncoder
 from support.profiles import by_profile, thorough
 from support.strategies import overlapping_contents
 
@@ -107,8 +107,7 @@ def test_overlapping_tokens_are_found_where_tokenizers_finds_them(native, case, 
     encoder = encoder.with_added_tokens(as_tuples(added.items()))
     options = Options(split_special_tokens)
     assert encoder.encode(text, options) == encoder.encode_batch([text], options, 2)[0] == expected
-    python = PythonEncoder(WordsEncoder(model), make_encoder, as_tuples(added.items()))
-    for each in (encoder, python):
+    for each in (encoder, ReferenceEncoder(model, make_encoder, as_tuples(added.items()))):
         blocks = encode_blocks(each, [text, text], options, 1, block_bytes=chunk_bytes)
         assert [i for block in blocks for i in block.tolist()] == theirs.encode(text + text).ids
 

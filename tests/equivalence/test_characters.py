@@ -14,11 +14,10 @@ from hf_bpe.encoding._character_encoder import make_character_encoder, reads_spa
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
-from hf_bpe.encoding._python_characters import PythonCharacterEncoder
+from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.encoding._session import Session
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.formats._tokenizer_json import definition_of_json
-from hf_bpe.reference._characters import CharacterEncoder
 from support.character_files import FRAGMENTS, files, texts
 from support.strategies import SURROGATES
 
@@ -45,7 +44,7 @@ def encoders(draw):
     except ValueError:
         assume(False)  # other tests say what is refused
     tokens = as_tuples(definition.added_tokens.items())
-    reference = PythonCharacterEncoder(CharacterEncoder(definition.model), make_encoder)
+    reference = ReferenceEncoder(definition.model, make_encoder)
     if definition.model.normalizer is not None:
         reference = NormalizingEncoder(reference, make_encoder)
     return core.with_added_tokens(tokens), reference.with_added_tokens(tokens), tokens

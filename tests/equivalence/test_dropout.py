@@ -9,8 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hf_bpe import BPEModel
-from hf_bpe.encoding._encoder import AddedTokenTuple, Options, PythonEncoder, WordsMergedInPython
+from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference._dropout import (
     Draws,
@@ -170,7 +171,7 @@ def test_equal_words_of_a_text_draw_independently():
 def test_native_ids_are_those_of_the_reference(native, model, pattern, texts, probability, prefix, drops, seed, chunk):
     model = replace(model, pattern=pattern, drop_missing_bytes=drops)
     token = AddedTokenTuple("b a", 2000, False, False, True, False, False)
-    slow = PythonEncoder(WordsMergedInPython(model), make_encoder, (token,))
+    slow = ReferenceEncoder(model, make_encoder, (token,))
     fast = native_encoder(native, model, chunk).with_added_tokens((token,))
     options = Options(False, prefix, UNKNOWN, dropout(probability, seed, 3))
     expected = slow.encode_batch(texts, options, 1)
@@ -188,7 +189,7 @@ def test_native_ids_are_those_of_the_reference(native, model, pattern, texts, pr
 @given(hostile_models(), runs_of_letters, probabilities)
 def test_long_words_have_the_ids_of_the_reference(native, model, word, probability):
     assume(len(word) <= 3000)
-    slow = PythonEncoder(WordsMergedInPython(model), make_encoder)
+    slow = ReferenceEncoder(model, make_encoder)
     options = Options(dropout=dropout(probability))
     assert native_encoder(native, model).encode(word, options) == slow.encode(word, options)
 
@@ -205,7 +206,7 @@ def test_text_is_decoded_whatever_is_skipped(model, texts, probability):
 
 def test_cached_results_of_frequent_words_stay_those_of_the_reference(native):
     """Words recur with every gap that their skipped merges can have, so most ids come from memory."""
-    slow = PythonEncoder(WordsMergedInPython(AB), make_encoder)
+    slow = ReferenceEncoder(AB, make_encoder)
     fast = native_encoder(native, AB)
     text = " ababab aab babab abababababab" * by_profile(quick=700, thorough=4000)
     for probability in (0.02, 0.2, 0.6):

@@ -20,13 +20,13 @@ from hf_bpe.encoding._encoder import (
     AddedTokenTuple,
     Options,
     Padding,
-    PythonEncoder,
-    WordsMergedInPython,
     as_tuples,
 )
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.pretokenizers._native import native_pattern
+from hf_bpe.reference import Encoder
 from support.cases import case
 from support.patience import PATIENCE
 from support.profiles import by_profile, thorough
@@ -49,8 +49,8 @@ UNKNOWN = 5000
 options = st.builds(Options, st.booleans(), st.booleans(), st.just(UNKNOWN), dropout=st.none())
 
 
-def python_encoder(model, tokens=()):
-    return PythonEncoder(WordsMergedInPython(model), make_encoder, tuple(tokens))
+def reference_encoder(model, tokens=()):
+    return ReferenceEncoder(model, make_encoder, tuple(tokens))
 
 
 @st.composite
@@ -64,7 +64,7 @@ def encoders(draw, native, tokens=()):
     how |= {"excluded_tokens": excluded_tokens, "drop_missing_bytes": model.drop_missing_bytes}
     splits = native_pattern(native, pattern)
     encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, splits, **how)
-    return encoder.with_added_tokens(tuple(tokens)), python_encoder(model, tokens)
+    return encoder.with_added_tokens(tuple(tokens)), reference_encoder(model, tokens)
 
 
 def texts_with(tokens):
@@ -147,7 +147,7 @@ def test_errors_of_what_a_text_encoder_calls_are_raised():
 @given(st.data(), st.integers(1, 3), st.sampled_from([0, -100]), st.booleans())
 def test_rows_have_sequences_and_template_ids(native, data, sequences, pad_id, is_left):
     model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])
-    fast, slow = make_encoder(model), python_encoder(model)
+    fast, slow = make_encoder(model), reference_encoder(model)
     ids = np.array(data.draw(st.lists(st.integers(0, 2**32 - 1), max_size=20)), np.uint32)
     span = st.tuples(st.integers(0, len(ids)), st.integers(0, len(ids))).map(sorted)
     row = st.lists(span, min_size=sequences, max_size=sequences)
@@ -210,7 +210,7 @@ def test_places_of_characters_and_parts():
 
 @given(hostile_models(), st.lists(runs_of_letters, min_size=1, max_size=4))
 def test_native_ids_of_hostile_models_are_those_of_the_reference(native, model, words):
-    fast, slow = make_encoder(model), python_encoder(model)
+    fast, slow = make_encoder(model), reference_encoder(model)
     fast.encode(b"c" * 100_000, Options())  # after which it has prepared for long words
     assert fast.encode_batch(words, Options(), 1) == slow.encode_batch(words, Options(), 1)
 
@@ -305,18 +305,18 @@ def test_long_words_are_merged_as_the_reference_does(native, consistent):
 
 def check_long_words(consistent, rng):
     model = random_model(rng, rng.choice([20, 100, 300]), rng.choice([b"a", b"ab", b"abc"]), consistent)
-    encoder, reference = make_encoder(model), WordsMergedInPython(model)
+    encoder, slow = make_encoder(model), Encoder(model)
     letters = [token[0] for token in model.vocab.values() if token in (b"a", b"b", b"c")]
     for size in [*range(1, 70), 100, 1000, 20_000, 20_001, 63, 64, 65, 500, 3000]:
         word = bytes(rng.choices(letters, k=size))
         if rng.random() < 0.3:
             word = word[: 1 + size // 50] * 50
-        assert encoder.encode(word, Options()) == reference.encode(word)
+        assert encoder.encode(word, Options()) == slow.encode(word)
 
 
 @given(models(), any_bytes | mergeable, st.lists(st.integers(0, 9), max_size=4))
 def test_decoding_gives_the_bytes_back(native, model, data, skipped):
-    encoder, slow = make_encoder(model), python_encoder(model)
+    encoder, slow = make_encoder(model), reference_encoder(model)
     ids = [token_id for token_id in slow.encode(data, Options(unknown_id=UNKNOWN)) if token_id != UNKNOWN]
     left_out = {ids[place] for place in skipped if place < len(ids)}
     skipped = bytes(token_id in left_out for token_id in range(max(left_out, default=-1) + 1))

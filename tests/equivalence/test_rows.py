@@ -1,4 +1,4 @@
-"""Rows of texts that the core encodes, cuts and pads at once are those of the Python encoder."""
+"""Rows of texts that the core encodes, cuts and pads at once are those of the reference."""
 
 import pytest
 from hypothesis import given, settings
@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 
 from hf_bpe import train
 from hf_bpe._native_core import native_core
-from hf_bpe.encoding._encoder import Options, Padding, PythonEncoder, WordsMergedInPython
+from hf_bpe.encoding._encoder import Options, Padding
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from support.profiles import by_profile
 
 MODEL = train(["low lower lowest newest"], vocab_size=262)
-CORE, PYTHON = make_encoder(MODEL), PythonEncoder(WordsMergedInPython(MODEL), make_encoder)
+CORE, REFERENCE = make_encoder(MODEL), ReferenceEncoder(MODEL, make_encoder)
 SPECIAL = st.lists(st.integers(0, 300), max_size=2)
 
 
@@ -26,8 +27,8 @@ SPECIAL = st.lists(st.integers(0, 300), max_size=2)
 )
 def test_rows_are_those_of_the_python_encoder(texts, special, limit, padding):
     arguments = texts, Options(), 1, special, limit, padding
-    assert CORE.encode_to_rows(*arguments) == PYTHON.encode_to_rows(*arguments)
-    arrays, expected = CORE.encode_to_row_arrays(*arguments), PYTHON.encode_to_row_arrays(*arguments)
+    assert CORE.encode_to_rows(*arguments) == REFERENCE.encode_to_rows(*arguments)
+    arrays, expected = CORE.encode_to_row_arrays(*arguments), REFERENCE.encode_to_row_arrays(*arguments)
     assert (arrays is None) == (expected is None)
     for one, other in zip(arrays or (), expected or (), strict=True):
         assert (one.dtype, one.shape, one.tolist()) == (other.dtype, other.shape, other.tolist())

@@ -356,7 +356,7 @@ def run(seed: int, folder: Path) -> Counter:
     if seed % 8 == 0:
         with use_engine("reference"):
             differences(BPETokenizer.from_pretrained(folder), fast, case)
-        done["loaded and compared with the Python engine"] += 1
+        done["loaded and compared with the reference"] += 1
     if seed % 8 == 1:
         done += saved_again(ours, fast, case, folder / "again")
     return done

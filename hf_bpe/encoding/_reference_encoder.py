@@ -1,0 +1,220 @@
+"""The reference as an `Encoder`, for text that the native core does not encode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, count
+from operator import index
+
+import numpy as np
+
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._encoder import (
+    AddedTokenTuple,
+    AnyText,
+    Encoder,
+    Ids,
+    Numbers,
+    Options,
+    Padding,
+    TemplateIds,
+    as_str,
+    characters_of_bytes,
+    filled_up,
+    is_skipped,
+    make_splitter,
+)
+from hf_bpe.encoding._token_bytes import token_bytes
+from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR, to_printable
+from hf_bpe.reference._characters import CharacterEncoder
+from hf_bpe.reference._encoder import Encoder as ByteEncoder
+
+Span = tuple[int, int]
+PreTokenIds = tuple[list[int], list[Span]]
+"""The ids of a pre-token, and for each the first byte of the repaired text and the byte after the last."""
+
+_PRINTABLE_SIZES = [len(char.encode()) for char in BYTE_TO_CHAR]
+
+
+class ReferenceEncoder(Encoder):
+    """The `Encoder` of a model by the reference, which ignores the model's normalizer.
+
+    Args:
+        model: the model.
+        rebuild: the function that pickle calls with the model and the added tokens.
+        added_tokens: the added tokens.
+    """
+
+    def __init__(
+        self,
+        model: BPEModel,
+        rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder],
+        added_tokens: tuple[AddedTokenTuple, ...] = (),
+    ) -> None:
+        self._model, self._rebuild, self._added_tokens = model, rebuild, added_tokens
+        self._bytes = None if model.characters is not None else ByteEncoder(model)
+        self._characters = None if model.characters is None else CharacterEncoder(model)
+        self._splitter = make_splitter(added_tokens)
+        self._contents = {token.id: token.content.encode() for token in added_tokens} | token_bytes(model)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self._rebuild, (self._model, self._added_tokens)
+
+    @property
+    def model(self) -> BPEModel:
+        """The model, without added tokens; see `Encoder` for all methods."""
+        return self._model
+
+    @property
+    def lacks_bytes(self) -> bool:
+        return self._bytes is not None and self._bytes.lacks_bytes
+
+    def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> ReferenceEncoder:
+        return ReferenceEncoder(self._model, self._rebuild, tokens)
+
+    def encode(self, text: AnyText, options: Options) -> list[int]:
+        if self._bytes is None or options.dropout is not None:
+            return self._encode(text, options)[0]
+        ids: list[int] = []  # without offsets, which take most of the time
+        for part in self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens):
+            if isinstance(part, int):
+                ids.append(part)
+                continue
+            spaced = " " + part if options.add_prefix_space and part[0] != " " else part
+            ids += self._bytes.encode(spaced.encode("utf-8", "surrogateescape"), options.unknown_id)
+        return ids
+
+    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
+        return _in_arrays(self.encode_batch(texts, options, threads))
+
+    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
+        rows = [self._encode(text, options.for_text(number)) for number, text in enumerate(texts)]
+        places = [place for _, row in rows for place in row]
+        return *_in_arrays([ids for ids, _ in rows]), np.array(places, np.int64).reshape(-1, 3)
+
+    def _encode(self, text: AnyText, options: Options) -> tuple[list[int], list[tuple[int, int, int]]]:
+        """Return the ids of a text, and the rows of `encode_with_offsets`."""
+        ids: list[int] = []
+        places: list[tuple[int, int, int]] = []  # in bytes of the repaired text
+        repaired, parts = as_str(text), count()
+        offsets = [0, *accumulate(len(char.encode("utf-8", "surrogateescape")) for char in repaired)]
+        for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
+            pre_tokens: list[PreTokenIds] | Iterator[PreTokenIds]
+            if added is not None:
+                pre_tokens = [([added], [(offsets[start], offsets[stop])])]
+            elif self._characters is not None:
+                pre_tokens = self._of_characters(repaired[start:stop], offsets[start:], start == 0, options)
+            else:
+                pre_tokens = self._of_bytes(repaired[start:stop], offsets[start], options)
+            for ids_of_part, spans in pre_tokens:
+                part = next(parts)
+                ids += ids_of_part
+                places += [(begin, end, part) for begin, end in spans]
+        if isinstance(text, str):
+            begins, ends = characters_of_bytes(text)
+            places = [(begins[begin], ends[end - 1], part) for begin, end, part in places]
+        return ids, places
+
+    def _of_bytes(self, text: str, lowest: int, options: Options) -> Iterator[PreTokenIds]:
+        """Yield the pre-tokens of text between added tokens, of which `lowest` is the place of the first byte."""
+        assert self._bytes is not None
+        data, at = text.encode("utf-8", "surrogateescape"), lowest
+        if options.add_prefix_space and not data.startswith(b" "):
+            data, at = b" " + data, at - 1  # the prefix space has the position of the first character
+        for pre_token, ids in self._bytes.pre_tokens(data, options.dropout, at):
+            begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
+            spans = self._spans_of_bytes(pre_token.data, ids)
+            spans = [(max(begin + first, least), max(begin + last + 1, least + 1)) for first, last in spans]
+            yield self._bytes.known(ids, options.unknown_id), spans
+
+    def _spans_of_bytes(self, word: bytes, ids: list[int]) -> list[Span]:
+        """Return the first and the last byte of each id in its word, without those of bytes that are dropped.
+
+        If there are such bytes, `tokenizers` counts the others from the beginning of the word, in the UTF-8 of its
+        printable form: they come too early, and one that has part of a character there covers the whole.
+        """
+        tokens = [self._model.vocab[token_id] if token_id >= 0 else b"?" for token_id in ids]
+        numbers: Sequence[int] = range(len(word))
+        if self._model.drop_missing_bytes and min(ids) < 0:
+            numbers = [number for number, byte in enumerate(word) for _ in range(_PRINTABLE_SIZES[byte])]
+            tokens = [to_printable(self._model.vocab[token_id]).encode() for token_id in ids if token_id >= 0]
+        ends = accumulate(map(len, tokens))
+        return [(numbers[end - len(token)], numbers[end - 1]) for end, token in zip(ends, tokens, strict=True)]
+
+    def _of_characters(self, text: str, offsets: list[int], is_first: bool, options: Options) -> Iterator[PreTokenIds]:
+        """Yield the pre-tokens of text between added tokens, with the places of its characters."""
+        assert self._characters is not None
+        if options.dropout is not None:
+            raise ValueError("dropout: is not available for a model whose alphabet is characters")
+        for piece in self._characters.pieces(text, is_first=is_first and not options.continued):
+            numbers = [number for number, char in enumerate(piece.text, piece.start) for _ in _bytes_of(char)]
+            ends = accumulate(each.size for each in piece.ids)
+            chars = [(numbers[end - each.size], numbers[end - 1]) for each, end in zip(piece.ids, ends, strict=True)]
+            # What is put before the text has the place of its first character.
+            spans = [(offsets[max(first, 0)], offsets[max(last + 1, 1)]) for first, last in chars]
+            yield [each.id for each in piece.ids], spans
+
+    def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
+        if self._characters is not None:
+            pieces = (self._characters.encode_piece(word.decode("utf-8", "surrogateescape")) for word in words)
+            return _in_arrays([[each.id for each in piece] for piece in pieces])
+        encoder = ByteEncoder(self._model.with_checked(ignore_merges=False, drop_missing_bytes=False))
+        return _in_arrays([encoder.known(encoder.encode_word(word), unknown_id) for word in words])
+
+    def find_last_cut(self, data: bytes, options: Options) -> int:
+        return 0  # no place is known, so `encode_iterable` holds the whole text
+
+    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
+        known = [index(token_id) for token_id in [*ids]]  # a copy, for `__index__` may change the list
+        return b"".join([self._contents[each] for each in known if not is_skipped(each, skipped)])
+
+    # What is computed for many texts at once.
+
+    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
+        return [self.encode(text, options.for_text(number)) for number, text in enumerate(texts)]
+
+    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
+        return [*map(len, self.encode_batch(texts, options, threads))]
+
+    def decode_text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
+        return self.decode(ids, skipped).decode("utf-8", errors)
+
+    def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
+        return [self.decode_text(row, skipped, errors) for row in [*rows]]
+
+    def rows_to_lists(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        rows = []
+        for row in spans.tolist():
+            ids_of_row = [*template_ids[0]]
+            for (begin, end), after in zip(row, template_ids[1:], strict=True):
+                ids_of_row += [*ids[begin:end].tolist(), *after]
+            rows.append(ids_of_row)
+        masks = [[1] * len(row) for row in rows]
+        if padding is not None:
+            length = max(map(len, rows), default=0) if padding.length is None else padding.length
+            rows = [filled_up(row, length, padding.pad_id, padding.is_left) for row in rows]
+            masks = [filled_up(mask, length, 0, padding.is_left) for mask in masks]
+        return rows, masks
+
+    def rows_to_arrays(
+        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
+    ) -> tuple[Numbers, Numbers]:
+        rows, masks = self.rows_to_lists(ids, spans, template_ids, padding)
+        length = max(map(len, rows), default=0) if padding.length is None else padding.length
+        if any(len(row) > length for row in rows):
+            raise ValueError("padding: expected a length that no row exceeds")
+        shape = len(rows), length
+        return np.array(rows, np.int64).reshape(shape), np.array(masks, np.int64).reshape(shape)
+
+
+def _bytes_of(char: str) -> bytes:
+    return char.encode("utf-8", "surrogateescape")
+
+
+def _in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:
+    """Return the ids of all rows, and the offsets of the rows with the end of the last."""
+    arrays = [np.array(row, np.uint32) for row in rows]
+    offsets = np.array([0, *accumulate(map(len, rows))], np.int64)
+    return np.concatenate([np.empty(0, np.uint32), *arrays]), offsets
