@@ -34,6 +34,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     is_thorough = config.getoption("thorough")
     config.addinivalue_line("markers", "thorough: adds only scale to other tests; runs with --thorough only")
+    config.addinivalue_line("markers", "scaled: tries more with --thorough, which --skip-repeated does not leave out")
     profiles.select(is_thorough)
     settings.load_profile("thorough" if is_thorough else "quick")
     config.pluginmanager.register(left_out.Summary(config), left_out.Summary.__name__)

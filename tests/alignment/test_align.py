@@ -11,7 +11,7 @@ from hf_bpe import BPETokenizer
 from hf_bpe.alignment import align, token_bytes
 from support import strategies
 from support.cases import case
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.real_models import real_pipeline
 
 ONE = BPETokenizer.train(
@@ -94,6 +94,7 @@ def real(test_data):
     return {name: real_pipeline(test_data, name) for name in REAL}
 
 
+@scaled
 def test_a_token_before_the_text_of_one_side_moves_nothing(real):
     # huggingface/trl#4562 and table 7 of arXiv 2605.21699: Llama begins with a token that Qwen has not.
     llama, qwen = real["llama3_1"], real["qwen3"]
@@ -111,6 +112,7 @@ def test_a_token_before_the_text_of_one_side_moves_nothing(real):
     assert groups[-1] == ([len(a)], [len(b)])  # tokens that end the turn stand for each other
 
 
+@scaled
 def test_characters_of_several_tokens_are_aligned_by_bytes(real):
     # huggingface/trl#4392, #4393: pieces that are decoded by themselves are U+FFFD, and never become equal.
     for text in ("👩‍👩‍👧 ok 🫨!", "ꙮ ﷽ 𒐫 𓂀", "한국어 ไทย 日本語", "naïve café — “quoted”…", "\U0001f6d8 x"):
@@ -128,6 +130,7 @@ def test_characters_of_several_tokens_are_aligned_by_bytes(real):
                         assert one.removeprefix(b" ") == other.removeprefix(b" "), (first, second)
 
 
+@scaled
 def test_kernel_examples_of_others(real):
     # tests/unit/algorithms/x_token/test_token_aligner.py of NVIDIA-NeMo/RL, with tokens that these vocabularies have.
     llama, qwen = real["llama3_1"], real["qwen3"]
@@ -144,6 +147,7 @@ def test_kernel_examples_of_others(real):
         align(llama.encode(["cafe\u0301"])[0], llama, qwen.encode(["cafe\u0301"])[0], qwen)
 
 
+@scaled
 @pytest.mark.parametrize("name", ["code", "multilingual", "english"])
 def test_real_texts_align_where_both_tokens_end(test_data, real, name):
     text = (test_data / f"text/{name}.txt").read_text("utf-8")[: by_profile(quick=30_000, thorough=2_000_000)]

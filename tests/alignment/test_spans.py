@@ -16,7 +16,7 @@ from hf_bpe.formats._tokenizer_json import definition_of_json
 from support import strategies
 from support.cases import case
 from support.character_files import files
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 from support.real_models import real_pipeline
 
 TEXTS = ["the lowest 你好 你好 naïve é é 👋🏽 👋 ﷺ ﷺ"] * 3
@@ -150,6 +150,7 @@ def test_a_byte_that_begins_damaged_text_is_not_stripped(test_data):
     assert alignment.spans(pipeline, ids[:1]).characters.tolist() == [[0, 0]]
 
 
+@scaled
 @pytest.mark.parametrize("name", FAMILIES)
 def test_real_tokenizers_have_the_offsets_of_text(test_data, name):
     pipeline = real_pipeline(test_data, name).with_changes(trim_offsets=False)

@@ -22,7 +22,7 @@ from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.normalizers import to_nfc
 from hf_bpe.pretokenizers import split
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.strategies import corpora, mergeable, models, of_tokens, texts, words
 
 UNKNOWN = 5000  # an id that no drawn model has
@@ -124,6 +124,7 @@ class TestFigures:
         assert found.efficiency is None
         assert json.loads(json.dumps(found.as_json(), allow_nan=False))["total"]["bytes"] == 0
 
+    @scaled
     def test_figures_of_real_text_match_the_tokenizer(self, test_data):
         size = by_profile(quick=20_000, thorough=400_000)
         tokenizer = BPETokenizer.convert_from(test_data / "gpt2")

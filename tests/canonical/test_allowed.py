@@ -15,7 +15,7 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.reference import Encoder
 from support.cases import case
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 
 ALPHABETS = [
     ["z", "Z", "\u4e2d", "1", "!", " ", "\n"],
@@ -67,6 +67,7 @@ def is_viable(encoder, ids, data):
 QUICK = ("gpt2", "cl100k", "qwen3.5")
 
 
+@scaled
 @pytest.mark.parametrize(
     "pattern",
     [None, *(pytest.param(name, marks=() if name in QUICK else thorough) for name in sorted(WITH_SCANNER))],
@@ -99,6 +100,7 @@ def check_masks(model, letters, length):
     assert compared > 20
 
 
+@scaled
 def test_stable_neighbors_are_those_that_the_merges_leave():
     for seed in range(by_profile(quick=15, thorough=100)):
         with case(seed):
@@ -106,6 +108,7 @@ def test_stable_neighbors_are_those_that_the_merges_leave():
             check_stable_neighbors(model_of(None, letters, seed, merges=14 if len(letters) > 1 else 5), letters)
 
 
+@scaled
 def test_stable_neighbors_of_merges_in_any_order():
     late = 0
     for seed in range(by_profile(quick=25, thorough=300)):

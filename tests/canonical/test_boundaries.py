@@ -11,7 +11,7 @@ from hf_bpe.canonical._character_classes import class_members
 from hf_bpe.pretokenizers import split
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from support.cases import case
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 
 # Bengali and mathematical digits, accents, an emoji of several, CJK, contractions, white space, signs.
 REPEATED = [
@@ -64,6 +64,7 @@ MEMBERS = [char.decode() for char in class_members().values()]
 CHARACTERS = [*MEMBERS, *"sSlLeEvr\r\v\u017f\u2028\u3007\u2e80\u30fb\u200d"]
 
 
+@scaled
 @pytest.mark.parametrize("pattern", sorted(WITH_SCANNER))
 def test_every_text_is_split_at_boundaries(pattern):
     random = Random(1)

@@ -14,7 +14,7 @@ from tokenizers import AddedToken
 from hf_bpe import BPEModel, BPETokenizer
 from support import strategies
 from support.cases import case
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 
 MERGES = [
     ("l", "o"),
@@ -74,6 +74,7 @@ def test_checks_and_repairs_are_those_of_encoding(tokenizer, ids):
     assert canonical.canonical_prefix(ids) == ids[:longest]
 
 
+@scaled
 @pytest.mark.parametrize("pattern", ["gpt2", "o200k", "deepseek-v3", None])
 def test_longest_canonical_prefix_of_text_without_spaces(pattern):
     for seed in range(by_profile(quick=3, thorough=60)):

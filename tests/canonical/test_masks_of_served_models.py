@@ -13,7 +13,7 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from support.cases import case
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 
 LETTERS = {
     "latin": ["e", "\u0301", "\u0327", "\xe9", " ", "a", "\u212b"],
@@ -124,6 +124,7 @@ def check_masks(tokenizer, letters, length):
 KINDS = {"NFC": ("NFC", False), "whole words": (None, True), "both": ("NFC", True)}
 
 
+@scaled
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("letters", LETTERS)
 def test_masks_are_those_of_encoding_each_token(kind, letters):
@@ -179,6 +180,7 @@ def test_marks_that_compose_do_not_follow():
         canonical.heal([44, 101, decomposed])
 
 
+@scaled
 @pytest.mark.parametrize("kind", KINDS)
 def test_healed_prompts_keep_what_texts_in_the_form_share(kind):
     normalizer, has_words = KINDS[kind]
@@ -208,6 +210,7 @@ def check_healing(tokenizer, prompt, more):
 REAL = ["qwen3", "llama3_1", pytest.param("gptoss", marks=thorough), pytest.param("mistral_nemo", marks=thorough)]
 
 
+@scaled
 @pytest.mark.parametrize("name", REAL)
 def test_ids_of_real_text_are_allowed(name, test_data):
     tokenizer = BPETokenizer.from_pretrained(test_data / "tokenizers" / name)

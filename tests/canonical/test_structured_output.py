@@ -10,7 +10,7 @@ from transformers import AutoTokenizer
 
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate
 from hf_bpe.counting import NormalizedTexts
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 
 CORPUS = ['{"name": "lowest 生活", "number": 12} {"name": "falsé 👋", "number": [3, 5.25]}\n'] * 3
 KINDS = {
@@ -75,6 +75,7 @@ def masks_of_llguidance(tokenizer, text):
     return known.vocab_size, known.eos_token, known.tokenize_str(text), [*masks, bits.tolist()]
 
 
+@scaled
 @pytest.mark.parametrize("masks_of", [masks_of_xgrammar, masks_of_llguidance])
 def test_masks_of_a_grammar_are_those_of_the_plain_tokenizer(masks_of, tokenizers):
     @settings(max_examples=by_profile(quick=3, thorough=10), deadline=None)

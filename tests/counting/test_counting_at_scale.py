@@ -20,7 +20,7 @@ from hf_bpe import Source, count, plan, train
 from hf_bpe._utils import memory
 from hf_bpe.counting import _count as counting
 from hf_bpe.reference import count_pre_tokens
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.strategies import patterns, texts
 
 SPECIAL = "<|endoftext|>"
@@ -109,6 +109,7 @@ def test_weights_past_64_bits_are_refused():
         count([Source(["low " * 100], weight=2**62)])
 
 
+@scaled
 def test_little_memory_gives_the_same_counts(corpus, monkeypatch, caplog):
     expected = expected_of(corpus)
     monkeypatch.setattr(counting, "_room", lambda limit: ROOM)
@@ -166,6 +167,7 @@ def test_too_little_memory_is_refused():
         count(["low"], max_memory="10MB")
 
 
+@scaled
 def test_finished_shards_are_not_counted_again(corpus, tmp_path, monkeypatch):
     work = tmp_path / "work"
     monkeypatch.setattr(counting, "_COMMIT_SECONDS", 0)
@@ -223,6 +225,7 @@ def test_any_number_of_commits_is_merged(tmp_path, monkeypatch):
     assert len(counts) == 301
 
 
+@scaled
 def test_iterables_are_counted_each_time(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "_room", lambda limit: ROOM)
     files = expected_of(corpus)
@@ -231,6 +234,7 @@ def test_iterables_are_counted_each_time(corpus, tmp_path, monkeypatch):
         assert dict(counts.items()) == Counter(files) + counted(given_)
 
 
+@scaled
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -245,6 +249,7 @@ def test_other_sources_are_refused(corpus, tmp_path, change, message):
         count(corpus, work_dir=tmp_path / "work", **SETTINGS)
 
 
+@scaled
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -258,6 +263,7 @@ def test_other_settings_are_refused(corpus, tmp_path, options, message):
         count(corpus, work_dir=tmp_path / "work", **options)
 
 
+@scaled
 def test_leftovers_of_a_crash_are_removed(corpus, tmp_path):
     work = tmp_path / "work"
     counts = count(corpus, work_dir=work, **SETTINGS)
@@ -269,6 +275,7 @@ def test_leftovers_of_a_crash_are_removed(corpus, tmp_path):
     assert (work / "manifest.jsonl").read_bytes().startswith(manifest)
 
 
+@scaled
 def test_files_of_others_in_a_folder_are_left_alone(corpus, tmp_path):
     work = tmp_path / "work"
     work.mkdir()
@@ -279,6 +286,7 @@ def test_files_of_others_in_a_folder_are_left_alone(corpus, tmp_path):
     assert (work / "mine.run").read_bytes() == (work / "notes.txt").read_bytes() == b"mine"
 
 
+@scaled
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"")])
 def test_a_damaged_folder_is_refused(corpus, tmp_path, damage):
     work = tmp_path / "work"
@@ -288,6 +296,7 @@ def test_a_damaged_folder_is_refused(corpus, tmp_path, damage):
         count(corpus, work_dir=work, **SETTINGS)
 
 
+@scaled
 def test_a_second_process_in_a_folder_is_refused(corpus, tmp_path):
     def listen(event):
         with pytest.raises(BlockingIOError, match="another process uses this folder"):
@@ -299,6 +308,7 @@ def test_a_second_process_in_a_folder_is_refused(corpus, tmp_path):
     assert heard
 
 
+@scaled
 def test_a_listener_hears_of_all_bytes_and_can_end_the_counting(corpus):
     events = []
     count(corpus, callback=events.append, **SETTINGS)
@@ -326,6 +336,7 @@ print(counting.count(sys.argv[1], special_tokens=["<|endoftext|>"], work_dir=sys
 """
 
 
+@scaled
 def test_counting_killed_at_any_flush_resumes_with_the_same_result(corpus, tmp_path):
     expected = count(corpus, **SETTINGS).fingerprint
     command = [sys.executable, "-c", DIES_FLUSHING, str(corpus), str(tmp_path / "work")]

@@ -9,7 +9,7 @@ from hf_bpe import BPETokenizer, count, train
 from hf_bpe.conversion import read_gpt2
 from hf_bpe.editing import add_special_tokens, extend, pad_to_multiple_of, prune, renumber, truncate
 from hf_bpe.encoding import unreachable
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 from support.strategies import mergeable, models, of_tokens
 
 
@@ -118,6 +118,7 @@ def gpt2_model(test_data):
 
 
 class TestRealText:
+    @scaled
     def test_gpt2_extended_has_all_old_ids_and_fewer_tokens(self, test_data, gpt2_model, tmp_path):
         size = by_profile(quick=100_000, thorough=300_000)
         text = (test_data / "text" / "multilingual.txt").read_text("utf-8")[:size]

@@ -19,7 +19,7 @@ from hf_bpe.encoding._safe_cuts import SafeCuts
 from hf_bpe.reference import pre_tokenize
 from support import strategies
 from support.cases import case
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.small_tokenizers import LONG, pieces, tokenizer_of, tokenizers
 
 ENGLISH = "the lowest of the low, isn't it?\n\n  The newest 2024 of <|x|>the new: lower and lower; "
@@ -70,6 +70,7 @@ def test_ids_are_those_without_a_cache(tokenizer, parts, max_bytes, random):
         assert tokenizer.encode(texts[-1]) == plain.encode(texts[-1])
 
 
+@scaled
 def test_edited_conversations_have_the_ids_without_a_cache():
     tokens = [AddedToken("<|x|>", special=True), AddedToken("\u4f60\u597d", lstrip=True, rstrip=True)]
     for pattern in ("gpt2", "cl100k", "o200k", "deepseek-v3", r"\w+|\W+", None):
@@ -92,6 +93,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@scaled
 def test_accelerated_tokenizers_have_the_ids_without_a_cache(folder):
     tokenizer = accelerate(AutoTokenizer.from_pretrained(folder), prefix_cache="400kB")
     check_edits(tokenizer, Random(2), by_profile(quick=25, thorough=1000))
@@ -139,6 +141,7 @@ def test_dropout_looks_nothing_up():
     assert tokenizer.prefix_cache.statistics().texts == 0
 
 
+@scaled
 def test_threads_share_a_cache():
     tokenizer = tokenizer_of("o200k", "NFC", [AddedToken("<|x|>", special=True)])
     tokenizer.prefix_cache = "1MB"

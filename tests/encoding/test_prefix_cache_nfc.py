@@ -9,7 +9,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._native_core import require_core
 from hf_bpe.encoding._encoder import Options
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.small_tokenizers import tokenizer_of
 
 ENGLISH = "the lowest of the low, isn\u2019t it?\n\nThe newest 2024 of <|x|>the new: lower and lower; "
@@ -106,6 +106,7 @@ def test_surrogates_at_all_places_of_wide_texts():
                         assert tokenizer.encode(text + end) == without_cache(tokenizer, text + end)
 
 
+@scaled
 def test_edits_of_composed_and_decomposed_conversations(tokenizer):
     random, texts = Random(4), [ENGLISH * 100, ENGLISH * 20 + WIDE]
     for _ in range(by_profile(quick=40, thorough=4000)):

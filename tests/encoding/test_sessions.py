@@ -16,7 +16,7 @@ from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.encoding import _session, _settled_cuts
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from support.cases import case
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.small_tokenizers import LONG, TEXTS, pieces, tokenizer_of, tokenizers
 
 
@@ -49,6 +49,7 @@ def test_appended_truncated_and_updated_text_has_the_ids_of_the_whole(tokenizer,
     assert fork.ids == ids_of(tokenizer, before)
 
 
+@scaled
 @pytest.mark.parametrize("pattern", sorted(WITH_SCANNER))
 def test_text_without_safe_cuts_is_cut_elsewhere_without_changing_ids(pattern):
     for normalizer in (None, "NFC"):
@@ -72,6 +73,7 @@ def check_text_without_safe_cuts(pattern, normalizer, random):
     assert session.ids == ids_of(tokenizer, text[:start])
 
 
+@scaled
 @pytest.mark.parametrize("normalizer", ["NFC", '{"type":"NFKC"}', '{"type":"NFD"}'])
 def test_text_that_a_normalizer_changes_in_places_is_cut_elsewhere(normalizer, monkeypatch):
     monkeypatch.setattr(_session, "_LONG", 16)

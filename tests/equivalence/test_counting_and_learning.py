@@ -27,7 +27,7 @@ from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
 from support.engines import use_engine
 from support.learning import learn_merges
 from support.patience import PATIENCE
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 from support.samples import CODE_POINTS
 from support.strategies import any_bytes, corpora, initial_merges, long_bytes, words
 
@@ -60,6 +60,7 @@ def test_splits_are_those_of_the_reference(native, pattern, data):
     assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
 
 
+@scaled
 @pytest.mark.parametrize("pattern", NAMES)
 def test_code_points_between_characters_of_each_class_are_split_as_by_the_reference(native, pattern):
     rng = random.Random(pattern)
@@ -70,6 +71,7 @@ def test_code_points_between_characters_of_each_class_are_split_as_by_the_refere
     assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
 
 
+@scaled
 @pytest.mark.parametrize("pattern", NAMES)
 def test_short_texts_are_split_as_by_the_reference_at_any_position(native, pattern):
     short = list(itertools.product("aA1!/' s\n\t\u3000\u0301é", repeat=by_profile(quick=3, thorough=4)))
@@ -255,6 +257,7 @@ def test_merges_are_those_of_the_reference(native, counts, span, options, parts,
     assert learned == reference.learn_merges(counts, **options)
 
 
+@scaled
 def test_merges_after_others_do_not_depend_on_threads_and_parts_of_long_words(native):
     rng = random.Random(0)
     letters = ["a", "b", "ab", "ba", " a", " b", " ab", "\n", ", ", "!", "1", "é"]
@@ -269,6 +272,7 @@ def test_merges_after_others_do_not_depend_on_threads_and_parts_of_long_words(na
     assert learned == [reference.learn_merges(counts, initial=initial, max_merges=60)] * 6
 
 
+@scaled
 @pytest.mark.parametrize("tie_break", ["lexicographic", "huggingface"])
 @pytest.mark.parametrize("span", [1, 7, 64])
 def test_merges_of_many_random_words_are_those_of_the_reference(native, tie_break, span):
@@ -283,6 +287,7 @@ def test_merges_of_many_random_words_are_those_of_the_reference(native, tie_brea
         assert learn_natively(native, counts, tie_break=tie_break, max_merges=number, **options) == expected
 
 
+@scaled
 @pytest.mark.parametrize("name", ["english", "code", "multilingual", "docs", "nonlatin"])
 def test_merges_of_real_text_are_those_of_the_reference(native, test_data, name):
     with (test_data / "text" / f"{name}.txt").open("rb") as file:

@@ -21,7 +21,7 @@ from hf_bpe.reference._dropout import (
     mix,
     text_key,
 )
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.strategies import any_bytes, any_texts, hostile_models, models, patterns, runs_of_letters
 
 probabilities = st.sampled_from([1e-9, 0.03, 0.1, 0.3, 0.5, 0.9, 1.0])
@@ -204,6 +204,7 @@ def test_text_is_decoded_whatever_is_skipped(model, texts, probability):
         assert all(len(row) == len(text.encode()) for row, text in zip(rows, expected, strict=True))
 
 
+@scaled
 def test_cached_results_of_frequent_words_stay_those_of_the_reference(native):
     """Words recur with every gap that their skipped merges can have, so most ids come from memory."""
     slow = ReferenceEncoder(AB, make_encoder)

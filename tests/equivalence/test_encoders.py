@@ -29,7 +29,7 @@ from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference import Encoder
 from support.cases import case
 from support.patience import PATIENCE
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 from support.strategies import (
     CHAINS,
     SPACING_CHAINS,
@@ -394,6 +394,7 @@ def test_more_threads_than_idle_workers_are_kept_for_encode_at_once(native):
     assert found == {text: [[*text.encode()] * times for times in (1, 2000, 1)] for text in texts}
 
 
+@scaled
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_process_encodes_while_threads_of_its_parent_do(native):
     model, rng = gpt2_like()

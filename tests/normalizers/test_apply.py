@@ -21,7 +21,7 @@ from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.normalizers import to_nfc
 from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.tokenizer._saving.verify_folder import verify_folder
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.samples import CORPUS, SPECIALS, reload
 from support.strategies import any_bytes, any_texts, decomposed_fragments, models
 
@@ -286,6 +286,7 @@ def test_blocks_end_before_added_tokens_where_the_pattern_allows_no_cut():
     assert max(map(len, blocks)) < 1300
 
 
+@scaled
 def test_a_cut_far_from_the_end_is_found():
     encoder = encoder_of(BPEModel(BYTES, [], normalizer="NFC"), [])
     data = ("low " + "e\u0301" * by_profile(quick=20_000, thorough=100_000)).encode()

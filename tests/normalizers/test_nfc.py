@@ -10,7 +10,7 @@ from tokenizers import normalizers
 import hf_bpe.normalizers._apply
 from hf_bpe.normalizers import canonical_normalizer, to_nfc
 from hf_bpe.normalizers._apply import get_normalizer
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.strategies import decomposed_fragments
 
 CHARACTERS = [chr(code) for code in [*range(0xD800), *range(0xE000, 0x32000), *range(0xE0000, 0xE0200)]]
@@ -56,6 +56,7 @@ def test_text_normalized_for_python_stays_unchanged(any_unicode, text):
     assert to_nfc(text) == normalize(text) == text
 
 
+@scaled
 def test_characters_alone_and_near_marks_are_normalized_as_by_tokenizers():
     forms = ["{}", "q\u0345{}", "a{}\u0334", "{}\u0301", "\u0915{}\u0323"]
     texts = [form.format(char) for char in CHARACTERS[:: by_profile(quick=7, thorough=1)] for form in forms]

@@ -24,7 +24,7 @@ from hf_bpe.pretokenizers._regex.translate import write
 from support.cases import case
 from support.expression_fuzz import ANCHORS, CHARACTERS, ESCAPES, GROUPS, LITERALS, MEMBERS, QUANTIFIERS
 from support.native_patterns import native_pieces
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 from support.reference_matcher import split_by_definition
 from support.samples import CODE_POINTS
 from support.strategies import texts
@@ -146,6 +146,7 @@ def test_characters_under_i_match_as_in_tokenizers():
             assert_equal_pieces(f"(?i){expression}", [*pairs, "".join(CASED)])
 
 
+@scaled
 def test_case_variants_are_those_of_tokenizers():
     text = cased_characters()
     characters = [char for char in text if len(char.casefold()) == 1]
@@ -429,6 +430,7 @@ def test_refused_expressions_of_the_page_on_limits():
     assert [construct for construct in missing if not any(construct in each for each in (*ours, *none))] == []
 
 
+@scaled
 def test_every_code_point_of_an_expression_survives():
     for char in CODE_POINTS[:: by_profile(quick=997, thorough=31)]:
         if char not in "1_" and not "\ud800" <= char <= "\udfff":

@@ -29,7 +29,7 @@ from hf_bpe.pretokenizers._matching import find_matches, seconds_for
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE, hide_newer
 from hf_bpe.pretokenizers._stages import cut
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 from support.samples import CODE_POINTS
 from support.strategies import any_texts, pattern_names, patterns, texts
 
@@ -129,6 +129,7 @@ def test_long_text_is_split_as_short_text_is(text, pattern):
     assert long == split(text, pattern)
 
 
+@scaled
 @pytest.mark.parametrize("name", NAMES)
 def test_named_patterns_cut_all_short_texts_as_tokenizers_does(name):
     expected = [split_by_name(text, name) for text in SHORT]
@@ -158,12 +159,14 @@ def test_pieces_of_an_early_stage_end_the_text_of_the_next(name, text, pieces):
     assert split(text, name) == split_by_name(text, name) == pieces
 
 
+@scaled
 @pytest.mark.parametrize("expression", CLASSES)
 def test_code_points_have_the_classes_of_tokenizers(expression):
     text = "".join(by_profile(quick=IN_USED_PLANES, thorough=CODE_POINTS))
     assert split(text, f"{expression}+") == split_by_tokenizers(text, f"{expression}+")
 
 
+@scaled
 @pytest.mark.parametrize("name", NAMES)
 def test_code_points_in_context_are_split_as_by_tokenizers(name):
     rng = random.Random(name)
@@ -174,6 +177,7 @@ def test_code_points_in_context_are_split_as_by_tokenizers(name):
 
 
 # cl100k, as tiktoken has it today, keeps white space at the end of a text whole; no token of its vocabulary shows it.
+@scaled
 @pytest.mark.parametrize(
     ("name", "theirs", "end"), [("gpt2", "r50k", ""), ("cl100k", "cl100k", "!"), ("o200k", "o200k", "")]
 )
@@ -310,6 +314,7 @@ def assert_all_cuts_are_safe(text, name):
         before = place
 
 
+@scaled
 @pytest.mark.parametrize("name", NAMES)
 def test_safe_cuts_do_not_change_the_pieces_of_short_texts(name):
     for text in SHORT[:: by_profile(quick=6, thorough=3)]:

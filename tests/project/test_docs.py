@@ -25,7 +25,7 @@ import hf_bpe.counting._count
 from hf_bpe.cli import app
 from hf_bpe.conversion import write_gpt2
 from support.commands import run
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 from support.s3_server import s3_server
 from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
 
@@ -230,6 +230,7 @@ def bucket(request, monkeypatch):
         s3fs.S3FileSystem.clear_instance_cache()
 
 
+@scaled
 @pytest.mark.parametrize(
     ("page", "has_all"),
     [(page, has_all) for page in PAGES for has_all in (False, True) if not has_all or blocks_of(page)[1]],

@@ -4,10 +4,7 @@ What the profile or the environment leaves out is deselected rather than skipped
 options make them run.
 """
 
-import ast
-import functools
 import importlib.util
-import inspect
 import os
 import re
 from collections import Counter
@@ -59,27 +56,8 @@ def reason(item, config, passed):
 
 
 def depends_on_profile(item):
-    """Return whether a test tries more with --thorough: by its examples, or by a name of its module that does."""
-    has_examples = getattr(item.obj, "is_hypothesis_test", False)
-    return has_examples or item.originalname in names_by_profile(item.module)
-
-
-@functools.cache
-def names_by_profile(module):
-    """Return the names that a module defines by `by_profile`, themselves or by such a name."""
-    mentioned = {}
-    for node in ast.parse(inspect.getsource(module)).body:
-        members = node.body if isinstance(node, ast.ClassDef) else [node]
-        for member in members:
-            words = {each.id for each in ast.walk(member) if isinstance(each, ast.Name)}
-            words |= {each.arg for each in ast.walk(member) if isinstance(each, ast.arg)}  # fixtures
-            targets = getattr(member, "targets", [getattr(member, "target", member)])
-            names = {getattr(target, "id", getattr(target, "name", "")) for target in targets}
-            mentioned |= {name: mentioned.get(name, set()) | words for name in names}
-    found = {"by_profile"}
-    while more := {name for name, words in mentioned.items() if words & found} - found:
-        found |= more
-    return found
+    """Return whether a test tries more with --thorough: by its examples, or as it is marked."""
+    return getattr(item.obj, "is_hypothesis_test", False) or item.get_closest_marker("scaled") is not None
 
 
 class PassedTests:

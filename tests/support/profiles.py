@@ -5,6 +5,9 @@ import pytest
 thorough = pytest.mark.thorough
 """Marks a test that takes long and adds only scale to what other tests prove: it runs with --thorough only."""
 
+scaled = pytest.mark.scaled
+"""Marks a test without examples of hypothesis that tries more with --thorough, by `by_profile`."""
+
 _options = {"thorough": False}
 
 

@@ -21,7 +21,7 @@ from hf_bpe.token_files import merge_manifests
 from support.cases import case
 from support.commands import error, run
 from support.killing import forked
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.s3_server import BUCKET, s3_server
 
 END = "<|endoftext|>"
@@ -475,6 +475,7 @@ def test_large_files_go_in_parts_of_which_failed_ones_are_deleted(s3, tmp_path):
     assert s3.files("")["large"] == data
 
 
+@scaled
 @needs_s3
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_killed_parts_run_again_on_other_machines(tokenizer, corpus, s3, tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from hf_bpe import BPETokenizer
 from hf_bpe.token_files import _documents as documents
 from support.killing import forked, kill_before_move
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.trees import snapshot
 
 END = "<|endoftext|>"
@@ -104,6 +104,7 @@ def test_failure_after_a_shard_leaves_the_old_corpus(corpus, work, monkeypatch):
         assert corpus.files() == corpus.new
 
 
+@scaled
 @needs_fork
 @pytest.mark.parametrize("work", [None, "work"])
 def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, work, request):
@@ -131,6 +132,7 @@ def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, work, re
     assert corpus.files() == corpus.new
 
 
+@scaled
 @needs_fork
 @pytest.mark.parametrize("work", [None, "work"])
 def test_replacement_killed_at_random_times_is_finished(corpus, work):

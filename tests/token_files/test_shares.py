@@ -20,7 +20,7 @@ from hf_bpe.token_files import _stream as stream
 from hf_bpe.token_files import merge_manifests
 from support.commands import error, run
 from support.killing import forked, kill_before_move
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.token_files import content
 
 END = "<|endoftext|>"
@@ -59,6 +59,7 @@ def manifest_of(written):
     return json.loads(written.manifest.read_text(encoding="utf-8"))
 
 
+@scaled
 @pytest.mark.parametrize("format", ["megatron", "npy", "nanogpt", "llm.c", "datatrove", "mds", "parquet", "arrow"])
 @pytest.mark.parametrize("number", [1, 3, by_profile(quick=7, thorough=40)])
 def test_parts_in_their_order_are_the_whole(tokenizer, corpus, tmp_path, format, number):
@@ -178,6 +179,7 @@ def test_part_that_runs_twice_writes_the_same_bytes(tokenizer, corpus, tmp_path)
     assert tokenizer.encode_files(corpus, tmp_path / "a" / "c", **options, work_dir=tmp_path / "work") == again
 
 
+@scaled
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.parametrize(("shard_tokens", "steps"), [(None, 20), (200, 40)], ids=["one", "shards"])
 def test_killed_parts_resume_to_the_same_files(tokenizer, corpus, tmp_path, monkeypatch, shard_tokens, steps):

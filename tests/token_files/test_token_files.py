@@ -20,7 +20,7 @@ from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._rows import Chunk
 from support.cases import case
 from support.killing import forked, kill_before_move
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.token_files import LAYOUTS, content, contents, rows_of, shards_of
 
 END = "<|endoftext|>"
@@ -166,6 +166,7 @@ def test_files_do_not_depend_on_workers_or_pieces(tokenizer, tmp_path, monkeypat
         assert contents(tokenizer.encode_files(sources, tmp_path / "2p" / "out", num_workers=2, **options)) == expected
 
 
+@scaled
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.parametrize("format", ["megatron", pytest.param("mds", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("shard_tokens", [500, pytest.param(None, marks=pytest.mark.thorough)], ids=["shards", "one"])

@@ -14,7 +14,7 @@ from hf_bpe import BPETokenizer, accelerate
 from hf_bpe._utils.processes import default_threads, usable_cores
 from hf_bpe.formats import _double_start
 from support.cases import case
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 
 CORPUS = [
     "low low lower widest newest newest 你好 你好 42!\n\n the lowest of the low don't é e\u0301 \U0001f44b\U0001f3fd"
@@ -124,6 +124,7 @@ def plain(value):
     return [plain(each) for each in value] if isinstance(value, list) else value
 
 
+@scaled
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_calls_are_those_of_python_tokenizers(kind):
     rng = random.Random(kind)
@@ -147,6 +148,7 @@ def test_calls_are_those_of_python_tokenizers(kind):
     assert equal > CALLS / 2
 
 
+@scaled
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_offsets_words_and_windows_are_those_of_fast_tokenizers(kind):
     rng = random.Random(kind)

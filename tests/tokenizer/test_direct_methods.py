@@ -12,7 +12,7 @@ from transformers import AddedToken, BatchEncoding, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate
 from hf_bpe.tokenizer._direct_methods import DirectMethods
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 
 CORPUS = ["low lower lowest newest widest 你好 é <|x|> don't", "The lowest of the low, 42!"]
 SETTINGS = {
@@ -176,6 +176,7 @@ CALLS = {
 }
 
 
+@scaled
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize("method", CALLS)
 def test_methods_give_what_is_inherited(method, kind):

@@ -10,7 +10,7 @@ from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
 from support.families import FAMILIES, TRAPS, load, nasty_strings, table
 from support.family_check import compare
 from support.family_check import table as family_table
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, WORDS
 
@@ -33,6 +33,7 @@ def test_page_shows_every_family():
     assert table() in PAGE.read_text("utf-8"), f"the table in {PAGE.name} should be:\n{table()}"
 
 
+@scaled
 def test_nasty_texts_have_the_ids_offsets_and_text_of_tokenizers(pair):
     family, theirs, ours = pair
     texts = [*nasty_strings(by_profile(quick=60, thorough=300), 0)]

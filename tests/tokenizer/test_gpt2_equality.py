@@ -12,7 +12,7 @@ from transformers import GPT2Tokenizer
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.pretokenizers import PATTERNS
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 
 # transformers 5.0 reads GPT-2's files in an old way of tokenizers.
 pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in 0.9.0:DeprecationWarning")
@@ -92,6 +92,7 @@ def model_of(ranks, pattern):
     return BPEModel({rank: token for token, rank in ranks.items()}, merges, pattern=pattern)
 
 
+@scaled
 @pytest.mark.usefixtures("native")
 @pytest.mark.parametrize(
     ("name", "pattern"),

@@ -23,7 +23,7 @@ from support import oracle
 from support.cases import case
 from support.engines import use_engine
 from support.learning import learn_merges
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 
 LLAMA = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}]}
 LLAMA["normalizers"].append({"type": "Replace", "pattern": {"String": " "}, "content": "▁"})
@@ -78,6 +78,7 @@ def test_vocabulary_and_merges_equal_tokenizers(documents, pattern, more, least,
     assert_equal(ours, theirs)
 
 
+@scaled
 @pytest.mark.parametrize("name", ["english", "code", "multilingual", "nonlatin"])
 def test_real_text_gives_the_merges_of_tokenizers(test_data, name):
     data = (test_data / "text" / f"{name}.txt").read_bytes()[: by_profile(quick=300_000, thorough=20_000_000)]

@@ -20,7 +20,7 @@ from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import CHAINS, NAMES, PATTERNS, from_printable
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 from support.strategies import texts, words
 
 GUIDES = Path(__file__).parent.parent.parent / "docs" / "how-to"
@@ -222,6 +222,7 @@ def train_theirs_on_a_file(path, size, how):
     return pieces, train_theirs(pieces, how, vocab_size=VOCAB_SIZE, special_tokens=[END])
 
 
+@scaled
 @pytest.mark.parametrize("how", [row[0] for row in PRE_TOKENIZERS if row[1] != "None"])
 @pytest.mark.parametrize("name", ["english", "code", "multilingual", "nonlatin", "docs"])
 def test_merges_of_real_text_are_the_same_with_each_pattern(test_data, name, how):

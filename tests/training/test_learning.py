@@ -13,7 +13,7 @@ from hf_bpe.conversion import read_gpt2
 from hf_bpe.training._dispatch import training_bytes
 from support import oracle
 from support.learning import learn_merges
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 from support.strategies import corpora, initial_merges
 
 tie_breaks = st.sampled_from(["lexicographic", "huggingface"])
@@ -86,6 +86,7 @@ def test_exceptions_of_a_listener_propagate():
         learn_merges({b"low": 1}, max_merges=1, progress=stop)
 
 
+@scaled
 @pytest.mark.parametrize(
     "name", ["english", *(pytest.param(name, marks=thorough) for name in ("code", "multilingual"))]
 )

@@ -9,13 +9,14 @@ import pytest
 from hf_bpe import count, train
 from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.training import Superwords
-from support.profiles import by_profile
+from support.profiles import by_profile, scaled
 from support.trees import snapshot
 from support.work_folder_fuzz import WORK, check, make
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege on Windows")
 
 
+@scaled
 @needs_links
 @pytest.mark.parametrize("name", WORK)
 def test_damaged_work_folder_is_refused_as_it_is_or_resumed(tmp_path, name):

@@ -23,7 +23,7 @@ from hf_bpe.pretokenizers._hub_spellings import hub_pre_tokenizer
 from hf_bpe.pretokenizers._patterns import NAMES
 from support.cases import case
 from support.patience import PATIENCE
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile, scaled, thorough
 from support.real_models import real_pipeline
 from support.web import ANSWERS, SOURCES, WEB
 
@@ -117,6 +117,7 @@ def compare(file, pipeline, texts):
         assert answer == pipeline.decode(rows, skip_special_tokens=skips)
 
 
+@scaled
 @pytest.mark.filterwarnings("ignore:padding and truncation are ignored")  # Florence has them
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "minimind" else thorough) for name in REAL])
 def test_real_files_say_the_same_as_in_python(web_build, test_data, name):
@@ -189,6 +190,7 @@ def mixed_texts():
     return [*ODD, *("".join(generator.choices(pieces, k=6)) for _ in range(by_profile(quick=30, thorough=500)))]
 
 
+@scaled
 def test_parts_of_byte_level_files_mean_the_same(web_build, test_data, tmp_path):
     for parts in VARIANTS:
         with case(parts):
