@@ -6,7 +6,6 @@ from mmap import mmap
 
 from typing_extensions import Buffer
 
-import hf_bpe.counting._runs
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._runs import Run
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, Padding, TemplateIds
@@ -397,11 +396,15 @@ def spans_beyond_nfc(data: Buffer, begins: Numbers, ends: Numbers) -> Numbers:
 def pad_rows(rows: list[list[int]], length: int, value: int, is_left: bool) -> Numbers | None:
     """Return rows filled up to a length as an int64 array; None if one is longer, or no list of ints in 64 bits."""
 
-class RunMerger(hf_bpe.counting._runs.RunReader):
+class RunMerger:
     """What `hf_bpe.counting._native.merge_runs` returns. After reading was interrupted, it is of no more use."""
 
     def __init__(self, runs: Sequence[Run], multipliers: Sequence[int], least: int = 1) -> None: ...
     def read(self, size: int) -> bytes: ...
+    @property
+    def words(self) -> int: ...
+    @property
+    def total(self) -> int: ...
 
 class RunReader:
     """Reads a sorted run.

@@ -124,7 +124,7 @@ Typed<nb::object, "RunMerger"> hf_bpe::merger_of(std::vector<WordCounts> tables)
 
 void hf_bpe::bind_runs(nb::module_& module) {
   nb::class_<PyRunMerger>(
-      module, "RunMerger", nb::sig("class RunMerger(hf_bpe.counting._runs.RunReader)"),
+      module, "RunMerger",
       "What `hf_bpe.counting._native.merge_runs` returns. After reading was interrupted, it is of no more use.")
       .def(
           "__init__",
