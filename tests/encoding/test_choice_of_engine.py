@@ -148,7 +148,7 @@ def test_commands_that_need_the_core_say_so_in_one_line(tmp_path):
     BPETokenizer.train(["low lower"], 258).save_pretrained(tmp_path / "saved")
     commands = {
         "train text.txt -o new --vocab-size 258 --max-memory 1GB": "counts in limited memory",
-        "encode saved text.txt -o ids.npy": "token files",
+        "encode-files saved text.txt -o ids.npy": "token files",
         "report saved text.txt": "reports",
     }
     code = f"""
