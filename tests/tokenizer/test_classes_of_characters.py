@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, accelerate
+from support.cases import case
 from support.character_files import PREPEND, REPLACE, SPACE, with_few_merges
 from support.commands import run
 from support.profiles import thorough
@@ -86,16 +87,15 @@ def differs(folder):
     )
 
 
-@pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize(("kind", "legacy"), SAME)
-def test_inspect_says_where_a_class_gives_other_ids(tmp_path, test_data, kind, legacy, name):
+def test_inspect_says_where_a_class_gives_other_ids(tmp_path, test_data, kind, legacy):
     content = copy.copy(small(test_data / "tokenizers" / REAL[kind] / "tokenizer.json"))
-    content["normalizer"], content["pre_tokenizer"] = FILES[name]
-    folder = write(tmp_path / "x", content, kind, legacy)
-    is_other = differs(folder)
-    if IS_IN_TABLE:
-        assert is_other == (name not in SAME[kind, legacy])
-    assert inspected(folder) == (kind, "other" if is_other else "same")
+    for name, (content["normalizer"], content["pre_tokenizer"]) in FILES.items():
+        with case(name):
+            folder = write(tmp_path / name, content, kind, legacy)
+            is_other = differs(folder)
+            assert not IS_IN_TABLE or is_other == (name not in SAME[kind, legacy])
+            assert inspected(folder) == (kind, "other" if is_other else "same")
 
 
 @pytest.mark.parametrize("falls_back", [True, False])

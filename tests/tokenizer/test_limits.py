@@ -1,143 +1,119 @@
-"""Small files and patterns that would take minutes or all memory: they work at once, or are refused by name.
+"""Small files and patterns that would take minutes or all memory: they work at once, or are refused by name."""
 
-Each runs in a process of its own, which is ended where the limit does not hold.
-"""
-
+import json
 import os
 import subprocess
 import sys
-import textwrap
 
 import pytest
 from tokenizers import Regex, pre_tokenizers
 
 from hf_bpe import BPETokenizer, count
 from hf_bpe.pretokenizers import CharDelimiterSplit, Split, canonical_pattern
+from support.cases import case
 from support.commands import error
+from support.odd_calls import time_limit
 from support.profiles import thorough
 
 _SECONDS = 100  # a process that computes for hours is ended; each needs a few seconds
-
 NESTED_POSSESSIVE = "(?:" * 30 + "a" + ")++" * 30 + r"|[\s\S]"
+NESTED_IN_LOOK_BEHIND = "(?<=z" + "(?:" * 30 + "aa|bb" + "|cc)" * 30 + r")x|[\s\S]"
 
-COUNT = "from hf_bpe import count"  # without transformers
-IMPORTS = "from hf_bpe import BPETokenizer, count, train\n"
-WRITE_FILE = """
-import json
-from pathlib import Path
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
-from transformers import AutoTokenizer
 
-def write_file(folder, split=None, normalizer=None):
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE({char: i for i, char in enumerate([*alphabet, "aa"])}, [("a", "a")]))
-    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=split is None)
-    split = [pre_tokenizers.Split(Regex(split), "isolated")] if split else []
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*split, byte_level])
-    tokenizer.decoder = decoders.ByteLevel()
-    if normalizer:
-        tokenizer.normalizer = normalizer
-    Path(folder).mkdir(exist_ok=True)
-    tokenizer.save(f"{folder}/tokenizer.json")
-    settings = {"tokenizer_class": "PreTrainedTokenizerFast"}
-    Path(folder, "tokenizer_config.json").write_text(json.dumps(settings))
-    return tokenizer
+def count_in_process(pattern, text, engine=None):
+    """Count in a process of its own, which is ended where a limit does not hold; return the counts or the error."""
+    code = f"""
+from hf_bpe import count
+try:
+    print(sorted(count([{text!r}], pattern={pattern!r}).items()))
+except ValueError as error:
+    print(error)
 """
-WRITE_FILE = IMPORTS + WRITE_FILE
+    environment = {**os.environ, **({"HF_BPE_ENGINE": engine} if engine else {})}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, env=environment, capture_output=True, encoding="utf-8", timeout=_SECONDS, check=True
+    ).stdout.strip()
 
 
-def run_code(folder, code, *, engine=None, setup=WRITE_FILE):
-    """Return what Python code writes, run in a folder; a ValueError that it raises is written as its last line."""
-    indented = textwrap.indent(textwrap.dedent(code), "    ")
-    whole = f"{setup}\ntry:\n{indented}\nexcept ValueError as error:\n    print('ValueError:', error)\n"
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    environment |= {"HF_BPE_ENGINE": engine} if engine else {}
-    ran = subprocess.run(
-        [sys.executable, "-c", whole],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=_SECONDS,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr[-2000:]
-    return ran.stdout.strip()
+def test_nested_patterns_split_as_in_tokenizers(native):
+    for pattern, text in ((NESTED_POSSESSIVE, "baaab"), (NESTED_IN_LOOK_BEHIND, "zaaxzccxzddx")):
+        split = pre_tokenizers.Split(Regex(pattern), "isolated")
+        pieces = [piece for piece, _ in split.pre_tokenize_str(text)]
+        expected = sorted((piece.encode(), pieces.count(piece)) for piece in {*pieces})
+        assert count_in_process(pattern, text) == str(expected)
 
 
-def test_nested_possessive_pattern_splits_natively(tmp_path, native):
-    written = run_code(
-        tmp_path,
-        f"""
-        PATTERN = {NESTED_POSSESSIVE!r}
-        expected = write_file("m", PATTERN).encode("baaab").ids
-        print(BPETokenizer.convert_from("m/tokenizer.json").encode("baaab") == expected)
-        print(BPETokenizer.from_pretrained("m").encode("baaab") == expected)
-        BPETokenizer.from_pretrained("m").save_pretrained("saved")
-        print(AutoTokenizer.from_pretrained("saved").encode("baaab") == expected)
-        print(sorted(count(["baaab"], pattern=PATTERN)))
-        print(train(["baaaa"], 258, pattern=PATTERN).merges)
-        """,
-    )
-    assert written.splitlines() == ["True", "True", "True", "[b'aaa', b'b']", "[(b'a', b'a'), (b'aa', b'aa')]"]
-
-
-def test_nested_possessive_pattern_is_refused_without_the_native_core(tmp_path):
-    written = run_code(tmp_path, f"count(['aaab'], pattern={NESTED_POSSESSIVE!r})", engine="reference", setup=COUNT)
-    assert written.startswith("ValueError: pattern '(?:(?:(?:")
-    assert "nested repetitions that the package regex expands to over 262144 nodes" in written
-
-
-def test_nested_alternatives_in_a_look_behind_split_as_in_tokenizers(tmp_path):
-    pattern = "(?<=z" + "(?:" * 30 + "aa|bb" + "|cc)" * 30 + r")x|[\s\S]"
-    written = run_code(tmp_path, f"print(sorted(count(['zaaxzccxzddx'], pattern={pattern!r}).items()))", setup=COUNT)
-    pieces = [piece for piece, _ in pre_tokenizers.Split(Regex(pattern), "isolated").pre_tokenize_str("zaaxzccxzddx")]
-    assert written == str(sorted((piece.encode(), pieces.count(piece)) for piece in {*pieces}))
+def test_nested_possessive_pattern_is_refused_without_the_native_core():
+    said = count_in_process(NESTED_POSSESSIVE, "aaab", engine="reference")
+    assert said.startswith("pattern '(?:(?:(?:")
+    assert "nested repetitions that the package regex expands to over 262144 nodes" in said
 
 
 LONGEST = "|".join(["abc"] * 2500) + "d"  # 10,000 characters
+TOO_LONG = "a pattern of 10001 characters; expected at most 10000"
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
+def test_pattern_is_taken_up_to_the_longest():
+    literal = Split("x", is_literal=True)
+    delimiters = [CharDelimiterSplit(char) for char in map(chr, range(33, 97))]
+    for pattern in (
         LONGEST,
         [Split(LONGEST[:5000]), Split(LONGEST[5000:9998]), Split("xx", is_literal=True)],
-        [CharDelimiterSplit(char) for char in map(chr, range(33, 96))],  # and a ByteLevel
-    ],
-)
-def test_longest_pattern_is_taken(pattern):
-    assert count(["abc def"], pattern=pattern)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "message"),
-    [
-        (LONGEST + "e", "a pattern of 10001 characters; expected at most 10000"),
-        ("x" * 10_001, "a pattern of 10001 characters; expected at most 10000"),
-        ([Split(LONGEST[:5000]), Split(LONGEST[4999:])], "a pattern of 10001 characters; expected at most 10000"),
-        ([Split(LONGEST), Split("x", is_literal=True)], "a pattern of 10001 characters; expected at most 10000"),
-        ([CharDelimiterSplit(char) for char in map(chr, range(33, 97))], "stages: expected at most 64, got 65"),
+        delimiters[:-1],  # and a ByteLevel
+    ):
+        assert count(["abc def"], pattern=pattern)
+    for pattern, message in (
+        (LONGEST + "e", TOO_LONG),
+        ("x" * 10_001, TOO_LONG),
+        ([Split(LONGEST[:5000]), Split(LONGEST[4999:])], TOO_LONG),
+        ([Split(LONGEST), literal], TOO_LONG),
+        (delimiters, "stages: expected at most 64, got 65"),
         ("a" + "*" * 102, r"column 103: more than 100 repetitions of repetitions"),
         ("a{" + "9" * 9000 + "}", "column 2: a repetition of over 100000"),
-    ],
-)
-def test_longer_pattern_is_refused(pattern, message):
-    with pytest.raises(ValueError, match=message):
-        count(["abc"], pattern=pattern)
+    ):
+        with case(str(pattern)[:80]), pytest.raises(ValueError, match=message):
+            count(["abc"], pattern=pattern)
+
+
+def folder_with(folder, split=None, num_added=0, special=False):
+    """Write a `tokenizer.json` of one merge with an expression to split by, or with many added tokens."""
+    content = json.loads(BPETokenizer.train(["aa"], 257, pattern=split or "gpt2").backend_tokenizer.to_str())
+    if split:
+        content["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = split
+    flags = {**dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False), "special": special}
+    content["added_tokens"] = [{"id": 257 + i, "content": f"<t{i}>", **flags} for i in range(num_added)]
+    folder.mkdir()
+    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
 
 
 def test_longer_pattern_of_a_file_is_refused(tmp_path):
-    namespace = {}
-    exec(WRITE_FILE, namespace)
-    namespace["write_file"](tmp_path / "m", LONGEST + "e")
-    namespace["write_file"](tmp_path / "longest", LONGEST)
-    assert BPETokenizer.from_pretrained(tmp_path / "longest").tokenize("abc")
+    longest = folder_with(tmp_path / "longest", LONGEST)
+    assert BPETokenizer.from_pretrained(longest).tokenize("abc")
+    content = json.loads((longest / "tokenizer.json").read_text("utf-8"))
+    content["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] += "e"
+    (longest / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
     for read in (BPETokenizer.from_pretrained, BPETokenizer.convert_from):
-        with pytest.raises(ValueError, match="a pattern of 10001 characters; expected at most 10000"):
-            read(tmp_path / "m")
+        with pytest.raises(ValueError, match=TOO_LONG):
+            read(longest)
     options = ("--pattern", LONGEST + "e", "-o", tmp_path / "x")
-    assert "a pattern of 10001 characters" in error("count", tmp_path / "m/tokenizer.json", *options)
+    assert "a pattern of 10001 characters" in error("count", longest / "tokenizer.json", *options)
+
+
+@pytest.mark.parametrize(
+    ("special", "load"),
+    [
+        (True, BPETokenizer.convert_from),
+        pytest.param(False, BPETokenizer.convert_from, marks=thorough),
+        pytest.param(True, BPETokenizer.from_pretrained, marks=thorough),
+        pytest.param(False, BPETokenizer.from_pretrained, marks=thorough),
+    ],
+)
+def test_many_added_tokens_load_in_seconds(tmp_path, special, load):
+    with time_limit():
+        tokenizer = load(folder_with(tmp_path / "m", num_added=60_000, special=special))
+        assert (tokenizer.encode("aa<t59999>"), len(tokenizer)) == ([256, 60256], 60257)
 
 
 def test_pattern_is_refused_where_the_stack_is_nearly_full():
@@ -150,28 +126,3 @@ def test_pattern_is_refused_where_the_stack_is_nearly_full():
         deep(700, pattern + "(?#)")
     with pytest.raises(ValueError, match="nested too deeply"):
         canonical_pattern('{"type":' + "[" * 100_000)
-
-
-@pytest.mark.parametrize(
-    ("special", "load"),
-    [
-        (True, "convert_from('m/tokenizer.json')"),
-        pytest.param(False, "convert_from('m/tokenizer.json')", marks=thorough),
-        pytest.param(True, "from_pretrained('m')", marks=thorough),
-        pytest.param(False, "from_pretrained('m')", marks=thorough),
-    ],
-)
-def test_many_added_tokens_load_in_seconds(tmp_path, special, load):
-    written = run_code(
-        tmp_path,
-        f"""
-        write_file("m")
-        content = json.loads(Path("m/tokenizer.json").read_text())
-        flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False) | {{"special": {special}}}
-        content["added_tokens"] = [{{"id": 257 + i, "content": f"<t{{i}}>", **flags}} for i in range(60_000)]
-        Path("m/tokenizer.json").write_text(json.dumps(content))
-        tokenizer = BPETokenizer.{load}
-        print(tokenizer.encode("aa<t59999>"), len(tokenizer))
-        """,
-    )
-    assert written == "[256, 60256] 60257"

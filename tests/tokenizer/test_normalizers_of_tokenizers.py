@@ -8,11 +8,8 @@ import pytest
 from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, Source, train
-from hf_bpe.analysis import report
 from hf_bpe.counting import NormalizedTexts
 from hf_bpe.editing import extend
-from hf_bpe.formats._tokenizer_json import read_tokenizer_json
-from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.normalizers import canonical_normalizer, normalizer_json
 from hf_bpe.training import Parity, Superwords
 from support.samples import CORPUS, SPECIALS
@@ -49,22 +46,15 @@ def test_folder_keeps_the_normalizer(tokenizer, tmp_path, portable):
         assert other(text, return_offsets_mapping=True) == tokenizer(text, return_offsets_mapping=True)
 
 
-def test_tokenizer_json_is_written_with_the_same_normalizer(tokenizer, tmp_path):
-    path = tmp_path / "tokenizer.json"
-    path.write_text(render_tokenizer_json(tokenizer.definition), "utf-8")
-    assert json.loads(path.read_text("utf-8"))["normalizer"] == normalizer_json(tokenizer.normalizer)
-    assert read_tokenizer_json(path).model == tokenizer.model
-
-
-@pytest.mark.parametrize("format", ["text", "hf", "tokenizer.json"])
-def test_formats_that_carry_a_normalizer_give_it_back(tokenizer, tmp_path, format):
-    path = tmp_path / ("x.json" if format == "tokenizer.json" else "x")
-    tokenizer.convert_to(path, format=format)
-    assert BPETokenizer.convert_from(path).model == tokenizer.model
+def test_formats_that_carry_a_normalizer_give_it_back(tokenizer, tmp_path):
+    for format, name in (("text", "text"), ("hf", "hf"), ("tokenizer.json", "x.json")):
+        tokenizer.convert_to(tmp_path / name, format=format)
+        assert BPETokenizer.convert_from(tmp_path / name).model == tokenizer.model
+    assert json.loads((tmp_path / "x.json").read_text("utf-8"))["normalizer"] == normalizer_json(tokenizer.normalizer)
 
 
 @pytest.mark.parametrize("name", ["x.gguf", "x.tiktoken"])
-def test_formats_that_cannot_carry_a_normalizer_refuse_it_or_write_a_sidecar(tokenizer, tmp_path, name):
+def test_formats_without_normalizers_refuse_them_or_have_a_sidecar(tokenizer, tmp_path, name):
     try:
         tokenizer.convert_to(tmp_path / name)
     except ValueError as error:
@@ -75,14 +65,14 @@ def test_formats_that_cannot_carry_a_normalizer_refuse_it_or_write_a_sidecar(tok
 
 def test_file_with_tokens_that_become_equal_is_refused(tmp_path):
     model = dataclasses.replace(train(CORPUS, num_merges=4), normalizer="Lowercase")
-    content = json.loads(render_tokenizer_json(BPETokenizer(model=model).definition))
+    content = json.loads(BPETokenizer(model=model).backend_tokenizer.to_str())
     flags = dict.fromkeys(("special", "single_word", "lstrip", "rstrip"), False)
     flags["normalized"] = True
     content["added_tokens"] = [{"id": 260, "content": "<a>", **flags}, {"id": 261, "content": "<A>", **flags}]
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(content), "utf-8")
     with pytest.raises(ValueError, match=r"tokenizer\.json: added tokens '<a>' and '<A>' become equal"):
-        read_tokenizer_json(path)
+        BPETokenizer.convert_from(path)
 
 
 def test_new_tokenizer_learns_from_normalized_text(tokenizer):
@@ -142,32 +132,8 @@ def test_training_normalizes_texts_of_all_stages_and_languages():
         BPETokenizer.train(iter(["low"]), num_merges=9, normalizer="Lowercase", superwords=superwords)
 
 
-def test_model_is_extended_with_normalized_text(tokenizer):
-    longer, _ = extend(tokenizer.model, NormalizedTexts(["LOW lowest"], normalizer=tokenizer.normalizer), 1)
-    assert longer.normalizer == tokenizer.normalizer
-
-
-def test_report_is_of_normalized_text(tokenizer):
-    text = TEXT.replace("<|endoftext|>", "")
-    plain = dataclasses.replace(tokenizer.model, normalizer=None)
-    normalized = next(iter(NormalizedTexts([text], normalizer=tokenizer.normalizer)))
-    assert report(tokenizer, [text]).as_json()["total"] == report(plain, [normalized]).as_json()["total"]
-
-
 def test_normalizer_given_with_a_model_may_have_any_spelling(tokenizer):
     given = json.loads(tokenizer.normalizer)
     assert BPETokenizer(model=tokenizer.model, normalizer=given).normalizer == tokenizer.normalizer
     with pytest.raises(ValueError, match="takes either a model, or files"):
         BPETokenizer(model=tokenizer.model, normalizer="NFD")
-
-
-def test_bulk_methods_give_the_ids_of_calls(tokenizer, tmp_path):
-    ids = tokenizer.encode(TEXT)
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT, "utf-8", newline="\n")
-    assert tokenizer.encode_to_lists([TEXT]) == [ids]
-    assert tokenizer.count_tokens([TEXT]) == [len(ids)]
-    assert [*tokenizer.encode_iterable([TEXT[:9], TEXT[9:]])] == ids
-    written = tokenizer.encode_files(path, tmp_path / "ids.npy", append_separator=False)
-    assert np.load(written.ids).tolist() == ids
-    assert tokenizer.encode_bytes(TEXT.encode()) == ids

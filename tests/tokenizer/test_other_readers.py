@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from hf_bpe import BPETokenizer
-from hf_bpe.pretokenizers import NAMES, canonical_pattern, pre_tokenizer
+from hf_bpe.pretokenizers import canonical_pattern
 from hf_bpe.pretokenizers._hub_spellings import hub_pre_tokenizer
+from support.cases import case
 from support.other_readers import ROWS, columns, save, table, texts, tokenizer_of
 from support.profiles import thorough
 from support.read_with import READERS, ids_of
@@ -59,24 +60,11 @@ def test_spellings_of_the_hub_are_written_into_saved_files(tmp_path):
             assert (again.pattern, again.model.fingerprint) == (pattern, tokenizer.model.fingerprint)
 
 
-@pytest.mark.parametrize("pattern", NAMES)
-def test_files_in_the_former_spelling_are_the_same_model(pattern, tmp_path):
-    tokenizer = tokenizer_of(pattern)
-    tokenizer.save_pretrained(tmp_path)
-    content = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))
-    for file in tmp_path.iterdir():
-        file.unlink()
-    former = {**content, "pre_tokenizer": pre_tokenizer(pattern).to_json()}
-    for each in (content, former):
-        (tmp_path / "tokenizer.json").write_text(json.dumps(each), encoding="utf-8")
-        again = BPETokenizer.from_pretrained(tmp_path)
-        assert (again.pattern, again.model.fingerprint) == (pattern, tokenizer.model.fingerprint)
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_saved_files_have_our_ids_in_tokenizers(saved, row):
+def test_saved_files_have_our_ids_in_tokenizers(saved):
     files, ids = saved
-    assert ids_of("tokenizers", files[row], texts()) == {"ids": ids[row]}
+    for row in ROWS:
+        with case(row):
+            assert ids_of("tokenizers", files[row], texts()) == {"ids": ids[row]}
 
 
 def test_page_has_a_row_for_each_pattern_and_family():

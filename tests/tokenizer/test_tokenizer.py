@@ -3,7 +3,6 @@
 import copy
 import dataclasses
 import logging
-import pickle
 
 import pytest
 from hypothesis import given
@@ -77,32 +76,11 @@ def test_tokens_are_printable_and_special_tokens_whole(tokenizer):
     assert tokenizer.convert_tokens_to_ids(["low", "<|user|>"]) == [tokenizer.get_vocab()["low"], 258]
 
 
-def test_special_tokens_can_be_split_and_skipped(tokenizer):
-    ids = tokenizer.encode("low<|user|>")
-    assert ids[-1] == 258
-    assert tokenizer.decode(ids, skip_special_tokens=True) == "low"
-    split = tokenizer.encode("low<|user|>", split_special_tokens=True)
-    assert 258 not in split
-    assert tokenizer.decode(split) == "low<|user|>"
-
-
 def test_spaces_are_cleaned_only_when_a_call_asks():
     tokenizer = BPETokenizer.train(CORPUS, vocab_size=256, clean_up_tokenization_spaces=True)
     ids = tokenizer.encode("low , lower .")
     assert tokenizer.decode(ids) == "low , lower ."
     assert tokenizer.decode(ids, clean_up_tokenization_spaces=True) == "low, lower."
-
-
-def test_bos_and_eos_are_added_where_asked(tokenizer):
-    tokenizer = copy.deepcopy(tokenizer)
-    tokenizer.bos_token = "<|user|>"
-    plain = tokenizer.encode("low")
-    tokenizer.add_bos_token = True
-    assert tokenizer.encode("low") == [258, *plain]
-    tokenizer.add_eos_token = True
-    assert tokenizer.encode("low") == [258, *plain, 256]
-    assert tokenizer.encode("low", add_special_tokens=False) == plain
-    assert tokenizer("low", return_special_tokens_mask=True)["special_tokens_mask"] == [1, *[0] * len(plain), 1]
 
 
 def test_bos_can_be_asked_for_when_loading(tokenizer, tmp_path):
@@ -268,19 +246,6 @@ def test_train_new_from_iterator_keeps_what_was_set_later():
 
 
 # Python's own ways
-
-
-@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
-def test_copies_and_pickles_encode_alike(tokenizer, clone):
-    twin = clone(tokenizer)
-    assert [twin.encode(text) for text in TEXTS] == [tokenizer.encode(text) for text in TEXTS]
-    assert twin.model == tokenizer.model
-
-
-def test_a_pickle_holds_no_cache(tokenizer):
-    before = len(pickle.dumps(tokenizer))
-    tokenizer.encode(" ".join(map(str, range(5000))))
-    assert len(pickle.dumps(tokenizer)) == before
 
 
 def test_gpt2_attributes_serve_the_converter_of_transformers(tokenizer):
