@@ -121,21 +121,6 @@ def test_calls_give_what_the_plain_tokenizer_gives(folder, data, options):
     assert result(fast, *texts, **options) == result(plain, *texts, **options)
 
 
-def test_columns_come_in_the_order_of_the_plain_tokenizer(folder):
-    names = ("special_tokens_mask", "offsets_mapping", "token_type_ids", "overflowing_tokens")
-    options = {f"return_{name}": True for name in names} | {"truncation": True, "max_length": 8}
-    plain, fast = both(folder)
-    assert [*fast(TEXTS, **options)] == [*plain(TEXTS, **options)]
-
-
-@pytest.mark.parametrize("texts", ["low", ["low"]])
-@pytest.mark.parametrize("flag", [None, 1])
-def test_what_is_no_flag_is_refused_as_by_the_plain_tokenizer(folder, texts, flag):
-    for tokenizer in both(folder):
-        with pytest.raises(TypeError, match="not an instance of 'bool'"):
-            tokenizer(texts, add_special_tokens=flag)
-
-
 def test_rows_that_are_too_long_are_warned_about_as_by_the_plain_tokenizer(folder, caplog, monkeypatch):
     rows = ["a", "a b c d e f", "a b c d e f g h i j"]
     calls = [
@@ -184,17 +169,6 @@ def test_calls_with_normalized_text_give_what_the_plain_tokenizer_gives(nfc_fold
 def both(folder):
     plain = PreTrainedTokenizerFast.from_pretrained(folder)
     return plain, accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
-
-
-@settings(max_examples=by_profile(quick=60, thorough=300), deadline=None)
-@given(rows=st.lists(st.lists(st.integers(0, 400), max_size=8), max_size=4), skips=st.booleans())
-def test_decoding_gives_what_the_plain_tokenizer_gives(folder, rows, skips):
-    plain, fast = both(folder)
-    assert fast.batch_decode(rows, skip_special_tokens=skips) == plain.batch_decode(rows, skip_special_tokens=skips)
-    for row in rows:
-        array = np.array(row, np.int64)
-        assert fast.decode(array, skip_special_tokens=skips) == plain.decode(array, skip_special_tokens=skips)
-        assert fast.convert_ids_to_tokens(array, skips) == plain.convert_ids_to_tokens(array, skips)
 
 
 INSISTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
