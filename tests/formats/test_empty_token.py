@@ -13,14 +13,6 @@ from support.samples import CORPUS
 
 TEXTS = [*CORPUS, "", "\x00 \u00e9\u0301 \U0001f600"]
 TEXTS += ["<|startoftranscript|><|en|> Hello<|0.00|> w\u00f6rld \n\n <|endoftext|>"]
-ROADS = {
-    "from_pretrained": lambda folder, fast: BPETokenizer.from_pretrained(folder),
-    "convert_from folder": lambda folder, fast: BPETokenizer.convert_from(folder),
-    "convert_from file": lambda folder, fast: BPETokenizer.convert_from(folder / "tokenizer.json"),
-    "convert_from fast tokenizer": lambda folder, fast: BPETokenizer.convert_from(fast),
-    "convert_from tokenizers": lambda folder, fast: BPETokenizer.convert_from(fast.backend_tokenizer),
-    "accelerate": lambda folder, fast: accelerate(fast),
-}
 
 
 def whisper_folder(folder, vocab, merges):
@@ -55,13 +47,8 @@ def small(tmp_path_factory):
     return whisper_folder(tmp_path_factory.mktemp("small") / "whisper", printable, merges)
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory, test_data):
-    vocab = json.loads((test_data / "gpt2" / "vocab.json").read_text())
-    del vocab["<|endoftext|>"]
-    lines = (test_data / "gpt2" / "merges.txt").read_text(encoding="utf-8").split("\n")[1:]
-    merges = [tuple(line.split(" ")) for line in lines if line]
-    return whisper_folder(tmp_path_factory.mktemp("large") / "whisper", vocab, merges)
+def fast(folder):
+    return PreTrainedTokenizerFast.from_pretrained(folder)
 
 
 def compare(ours, theirs):
@@ -79,24 +66,14 @@ def compare(ours, theirs):
         ]
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_empty_token_changes_nothing_on_any_road(road, small, tmp_path):
-    theirs = PreTrainedTokenizerFast.from_pretrained(small)
-    ours = ROADS[road](small, theirs)
+@pytest.mark.parametrize("load", [BPETokenizer.from_pretrained, lambda folder: accelerate(fast(folder))])
+def test_folder_with_empty_token_is_saved(load, small, tmp_path):
+    theirs, ours = fast(small), load(small)
     compare(ours, theirs)
     compare(pickle.loads(pickle.dumps(ours)), theirs)
     ours.save_pretrained(tmp_path / "saved")
     for kind in (type(ours), AutoTokenizer, PreTrainedTokenizerFast):
         compare(kind.from_pretrained(tmp_path / "saved"), theirs)
-    if isinstance(ours, BPETokenizer):
-        ours.convert_to(tmp_path / "x.json", drop=["names", "settings"])
-        compare(BPETokenizer.convert_from(tmp_path / "x.json"), theirs)
-
-
-@pytest.mark.parametrize("road", ["from_pretrained", "accelerate"])
-def test_real_vocabulary_with_empty_token(road, large):
-    theirs = PreTrainedTokenizerFast.from_pretrained(large)
-    compare(ROADS[road](large, theirs), theirs)
 
 
 def test_two_files_with_empty_token(tmp_path):
@@ -108,7 +85,6 @@ def test_two_files_with_empty_token(tmp_path):
     tokenizers = [
         BPETokenizer.from_pretrained(tmp_path),
         BPETokenizer(vocab_file, merges_file),
-        BPETokenizer.convert_from(tmp_path),
         BPETokenizer.convert_from(tmp_path, format="gpt2"),
     ]
     tokenizers[0].save_pretrained(tmp_path / "saved")

@@ -13,6 +13,7 @@ from transformers import PreTrainedTokenizerFast
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import ByteLevel
+from support.cases import case
 from support.families import Family, load
 from support.profiles import by_profile
 
@@ -107,9 +108,8 @@ def test_settings_of_post_processors_are_saved(tmp_path):
             assert all(got[name] == expected[name] for name in ("input_ids", "offset_mapping"))
 
 
-@pytest.mark.parametrize(
-    ("processor", "message"),
-    [
+def test_other_post_processors_are_refused(tmp_path):
+    for processor, message in (
         ({"type": "Unknown"}, "is not one of TemplateProcessing, RobertaProcessing, BertProcessing with ByteLevel"),
         ({"type": "Sequence", "processors": [{"type": "BertProcessing", **ENDS}] * 2}, "is not one of Template"),
         ({"type": "BertProcessing", **ENDS, "cls": ["[CLS]", 7]}, r"it adds '\[CLS\]' as the id 7; expected"),
@@ -126,18 +126,16 @@ def test_settings_of_post_processors_are_saved(tmp_path):
             },
             "trims offsets in two ways",
         ),
-    ],
-)
-def test_other_post_processors_are_refused(tmp_path, processor, message):
-    (tmp_path / "tokenizer.json").write_text(json.dumps({**CONTENT, "post_processor": processor}))
-    with pytest.raises(ValueError, match=rf"tokenizer\.json: its post-processor .*{message}"):
-        BPETokenizer.convert_from(tmp_path / "tokenizer.json")
+    ):
+        (tmp_path / "tokenizer.json").write_text(json.dumps({**CONTENT, "post_processor": processor}))
+        with case(processor), pytest.raises(ValueError, match=rf"tokenizer\.json: its post-processor .*{message}"):
+            BPETokenizer.convert_from(tmp_path / "tokenizer.json")
 
 
-@pytest.mark.parametrize("value", ["all", 1, None])
-def test_trim_offsets_is_checked(value):
-    with pytest.raises(ValueError, match="trim_offsets: expected True, False or 'prefix', got"):
-        BPETokenizer(model=TOKENIZER.model, trim_offsets=value)
+def test_trim_offsets_is_checked():
+    for value in ("all", 1, None):
+        with case(value), pytest.raises(ValueError, match="trim_offsets: expected True, False or 'prefix', got"):
+            BPETokenizer(model=TOKENIZER.model, trim_offsets=value)
 
 
 MERGES = [(b" ", b" "), (b"  ", b" "), (b"   ", b"a"), (b"  ", b"a"), (b" ", b"a"), (b"a", b" "), (b"\n", b" ")]

@@ -9,6 +9,7 @@ from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.formats import Piece, Template
 from hf_bpe.formats._template import as_template
 from hf_bpe.tokenizer._saving.verify_folder import verify_folder
+from support.cases import case
 
 TOKENS = ["<s>", "</s>", "<b>"]
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -57,9 +58,8 @@ def test_a_template_survives_saving_in_every_loader(tokenizer, tmp_path):
         assert BPETokenizer.from_pretrained(folder).template == tokenizer.template
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
+def test_invalid_templates_are_refused():
+    for content, message in (
         ("<s> $A", r"template: expected single and pair, .*got '<s> \$A'"),
         ({"single": []}, "template: expected single and pair, "),
         ({"single": [{"Sequence": {"id": "A"}}], "pair": []}, "template: expected single and pair, "),
@@ -69,14 +69,9 @@ def test_a_template_survives_saving_in_every_loader(tokenizer, tmp_path):
         ),
         ({"single": [{"Token": {"id": "A", "type_id": 0}}], "pair": []}, "template: expected single and pair, "),
         ({"single": [], "pair": []}, r"template: single: expected the sequences \['A'\], got \[\]"),
-    ],
-)
-def test_invalid_templates_are_refused(content, message):
-    with pytest.raises(ValueError, match=message):
-        Template.from_json(content)
-
-
-def test_sequences_in_another_order_are_refused():
+    ):
+        with case(content), pytest.raises(ValueError, match=message):
+            Template.from_json(content)
     with pytest.raises(ValueError, match=r"template: pair: expected the sequences \['A', 'B'\], got \['B', 'A'\]"):
         Template((A,), (B, A))
 

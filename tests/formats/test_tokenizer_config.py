@@ -5,6 +5,7 @@ import json
 import pytest
 
 from hf_bpe import BPETokenizer
+from support.cases import case
 
 TOKEN = {"content": "<s>", "special": True}
 BROKEN = {
@@ -61,18 +62,19 @@ def config(folder):
     path.write_bytes(before)
 
 
-@pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
-def test_files_without_a_json_object_are_refused(config, content, message):
-    config.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"tokenizer_config\.json: {message}"):
-        BPETokenizer.from_pretrained(config.parent)
+def test_files_without_a_json_object_are_refused(config):
+    for name, (content, message) in BROKEN.items():
+        config.write_bytes(content)
+        with case(name), pytest.raises(ValueError, match=rf"tokenizer_config\.json: {message}"):
+            BPETokenizer.from_pretrained(config.parent)
 
 
-@pytest.mark.parametrize(("entry", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_a_value_of_another_type_is_refused(config, entry, message):
-    config.write_text(json.dumps({**json.loads(config.read_bytes()), **entry}))
-    with pytest.raises(ValueError, match=rf"tokenizer_config\.json: .*{message}"):
-        BPETokenizer.from_pretrained(config.parent)
+def test_values_of_another_type_are_refused(config):
+    whole = json.loads(config.read_bytes())
+    for entry, message in WRONG:
+        config.write_text(json.dumps({**whole, **entry}))
+        with case(entry), pytest.raises(ValueError, match=rf"tokenizer_config\.json: .*{message}"):
+            BPETokenizer.from_pretrained(config.parent)
 
 
 def test_a_file_that_was_downloaded_is_checked_too(config):

@@ -1,6 +1,7 @@
 """`tokenizer.json`: `tokenizers` gives the ids and texts that BPETokenizer gives."""
 
 import dataclasses
+import itertools
 import json
 
 import pytest
@@ -14,6 +15,7 @@ from hf_bpe.conversion import Definition
 from hf_bpe.formats._tokenizer_json import definition_of_json, read_tokenizer_json
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import NAMES, PATTERNS, PreTokenizer
+from support.cases import case
 from support.profiles import by_profile
 from support.strategies import models, of_tokens, texts
 
@@ -66,17 +68,17 @@ def test_ids_and_decoded_texts_are_equal_with_every_pattern(pattern, model, batc
     assert tokenizer.decode(ids) == theirs.decode(ids, skip_special_tokens=False)
 
 
-@pytest.mark.parametrize("pattern", EVERY_PATTERN)
-def test_a_known_text_has_the_ids_that_the_pattern_gives(pattern):
+def test_known_text_has_the_ids_that_the_pattern_gives():
     merges = [(b"1", b"2"), (b"12", b"3"), (b" ", b"a"), (b"b", b" ")]
     vocab = BYTES | {256 + rank: first + second for rank, (first, second) in enumerate(merges)}
-    tokenizer = BPETokenizer(model=BPEModel(vocab, merges, (), pattern))
-    ids = tokenizer.encode("b a123")
-    assert ids == exported(tokenizer).encode("b a123").ids
     unlike = {name: [98, 258, 49, 50, 51] for name in ("qwen2", "qwen3.5", "tekken", "gpt2-digits")} | dict(
         zip(CUSTOM, ([98, 32, 97, 256, 51], [98, 32, 97, 257], [259, 97, 257], [98, 258, 49, 50, 51]), strict=True)
     )
-    assert ids == unlike.get(pattern, [98, 258, 257])
+    for pattern in EVERY_PATTERN:
+        tokenizer = BPETokenizer(model=BPEModel(vocab, merges, (), pattern))
+        ids = tokenizer.encode("b a123")
+        with case(pattern):
+            assert ids == exported(tokenizer).encode("b a123").ids == unlike.get(pattern, [98, 258, 257])
 
 
 def added_tokens(contents):
@@ -185,18 +187,17 @@ def test_a_whole_word_that_no_merge_makes_has_its_id_in_both_or_in_none(pattern)
 # The same settings
 
 
-@pytest.mark.parametrize("pattern", EVERY_PATTERN)
-def test_pattern_and_prefix_space_are_read_back(tmp_path, pattern):
+def test_pattern_and_prefix_space_are_read_back(tmp_path):
     path = tmp_path / "tokenizer.json"
-    model = BPEModel(BYTES, [], (), pattern)
-    for add_prefix_space in (None, True):
-        definition = Definition(model, {}, {"add_prefix_space": add_prefix_space})
-        if add_prefix_space and pattern not in ("gpt2", None):
-            with pytest.raises(ValueError, match=r"add_prefix_space=True with the pattern .*cannot say that"):
-                render_tokenizer_json(definition)
-        else:
-            path.write_text(render_tokenizer_json(definition), "utf-8")
-            assert read_tokenizer_json(path) == definition
+    for pattern, add_prefix_space in itertools.product(EVERY_PATTERN, (None, True)):
+        definition = Definition(BPEModel(BYTES, [], (), pattern), {}, {"add_prefix_space": add_prefix_space})
+        with case(pattern, add_prefix_space):
+            if add_prefix_space and pattern not in ("gpt2", None):
+                with pytest.raises(ValueError, match=r"add_prefix_space=True with the pattern .*cannot say that"):
+                    render_tokenizer_json(definition)
+            else:
+                path.write_text(render_tokenizer_json(definition), "utf-8")
+                assert read_tokenizer_json(path) == definition
 
 
 def pre_tokenizer(*parts):
@@ -229,6 +230,7 @@ CHAINS = {
     "inverted": [{**SPLIT, "invert": True}, BYTE_LEVEL],
     "an expression that looks like a name": [{**SPLIT, "pattern": {"Regex": "gpt2"}}, BYTE_LEVEL],
 }
+NOT_BYTE_LEVEL = "it.* pre-tokenizer.*(expected|not byte-level)"
 REFUSED = {
     "none": None,
     "bert": [{"type": "BertPreTokenizer"}],
@@ -264,51 +266,42 @@ def read(folder, content):
     return definition.model.pattern, bool(definition.setting("add_prefix_space"))
 
 
-@pytest.mark.parametrize(("parts", "expected"), READ.values(), ids=READ)
-def test_other_spellings_of_the_same_are_read(tmp_path, parts, expected):
-    assert read(tmp_path, pre_tokenizer(*parts)) == expected
+def test_other_spellings_of_the_same_are_read(tmp_path):
+    for name, (parts, expected) in READ.items():
+        with case(name):
+            assert read(tmp_path, pre_tokenizer(*parts)) == expected
 
 
-@pytest.mark.parametrize("parts", CHAINS.values(), ids=CHAINS)
-def test_chains_are_read_and_written_as_they_are(tmp_path, parts):
-    content = pre_tokenizer(*parts)
-    content["pre_tokenizer"]["pretokenizers"] = parts
-    pattern, add_prefix_space = read(tmp_path, content)
-    assert PreTokenizer.from_json(json.loads(pattern)).to_json() == content["pre_tokenizer"]
-    assert not add_prefix_space
-    written = json.loads(render_tokenizer_json(Definition(BPEModel({0: b"a"}, [], pattern=pattern), {}, {})))
-    assert written["pre_tokenizer"] == content["pre_tokenizer"]
+def test_chains_are_read_and_written_as_they_are(tmp_path):
+    for name, parts in CHAINS.items():
+        content = pre_tokenizer(*parts)
+        content["pre_tokenizer"]["pretokenizers"] = parts
+        with case(name):
+            pattern, add_prefix_space = read(tmp_path, content)
+            assert PreTokenizer.from_json(json.loads(pattern)).to_json() == content["pre_tokenizer"]
+            assert not add_prefix_space
+            written = json.loads(render_tokenizer_json(Definition(BPEModel({0: b"a"}, [], pattern=pattern), {}, {})))
+            assert written["pre_tokenizer"] == content["pre_tokenizer"]
 
 
-@pytest.mark.parametrize("parts", REFUSED.values(), ids=REFUSED)
-def test_pre_tokenizers_that_are_not_byte_level_are_refused(tmp_path, parts):
-    with pytest.raises(ValueError, match=r"tokenizer\.json: it.* pre-tokenizer.*(expected|not byte-level)"):
-        read(tmp_path, pre_tokenizer(*parts or [None]))
-
-
-def test_normalizer_that_is_not_supported_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"tokenizer\.json: normalizer: 'ByteLevel' is not supported, expected NFC"):
-        read(tmp_path, {**pre_tokenizer(BYTE_LEVEL), "normalizer": {"type": "ByteLevel"}})
-
-
-@pytest.mark.parametrize("decoder", [None, {"type": "Sequence", "decoders": []}, {"type": "Fuse"}])
-def test_a_decoder_other_than_byte_level_is_refused(tmp_path, decoder):
-    with pytest.raises(ValueError, match=r"tokenizer\.json: its decoder .* is not ByteLevel"):
-        read(tmp_path, {**pre_tokenizer(BYTE_LEVEL), "decoder": decoder})
-
-
-@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
-def test_invalid_tokenizer_json_is_refused(tmp_path, content):
-    with pytest.raises(
-        ValueError, match=r"tokenizer\.json: (not |expected a JSON object, got |the key 'model' occurs)"
-    ):
-        read(tmp_path, content)
-
-
-@pytest.mark.parametrize("content", CRASHING.values(), ids=CRASHING)
-def test_other_pre_tokenizers_are_refused_with_the_name_of_the_file(tmp_path, content):
-    with pytest.raises(ValueError, match=r"tokenizer\.json: "):
-        read(tmp_path, content or b"[" * 100_000)
+def test_other_files_are_refused_by_name(tmp_path):
+    plain = pre_tokenizer(BYTE_LEVEL)
+    contents = {
+        **{name: (pre_tokenizer(*parts or [None]), NOT_BYTE_LEVEL) for name, parts in REFUSED.items()},
+        **{name: (content, "not |expected a JSON object, got |the key 'model'") for name, content in BROKEN.items()},
+        **{name: (content or b"[" * 100_000, "") for name, content in CRASHING.items()},
+        "normalizer": (
+            {**plain, "normalizer": {"type": "ByteLevel"}},
+            "normalizer: 'ByteLevel' is not supported, expected NFC",
+        ),
+        **{
+            f"decoder {number}": ({**plain, "decoder": decoder}, "its decoder .* is not ByteLevel")
+            for number, decoder in enumerate([None, {"type": "Sequence", "decoders": []}, {"type": "Fuse"}])
+        },
+    }
+    for name, (content, message) in contents.items():
+        with case(name), pytest.raises(ValueError, match=rf"tokenizer\.json: ({message})"):
+            read(tmp_path, content)
 
 
 def test_a_folder_or_nothing_in_the_place_of_the_file_is_an_os_error(tmp_path):
