@@ -69,16 +69,14 @@ READERS = {
 
 
 @needs_posix
-@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_irregular_files_are_refused_without_blocking(tmp_path, monkeypatch, tokenizer, read):
-    for number, (kind, make) in enumerate(ODD_FILES.items()):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        monkeypatch.chdir(folder)
-        make(folder / "odd.txt")
-        message = rf"odd\.txt.* is ({kind}|not a regular file); expected"
-        with case(kind), time_limit(), pytest.raises((OSError, ValueError), match=message):
-            read(folder / "odd.txt", tokenizer)
+@pytest.mark.parametrize("kind", ODD_FILES)
+def test_irregular_files_are_refused_without_blocking(tmp_path, monkeypatch, tokenizer, kind):
+    monkeypatch.chdir(tmp_path)
+    ODD_FILES[kind](tmp_path / "odd.txt")
+    message = rf"odd\.txt.* is ({kind}|not a regular file); expected"
+    for name, read in READERS.items():
+        with case(name), time_limit(), pytest.raises((OSError, ValueError), match=message):
+            read(tmp_path / "odd.txt", tokenizer)
 
 
 COMMANDS = """
@@ -219,21 +217,25 @@ SPARSE = {
 }
 
 
-@pytest.mark.parametrize(("header", "message"), SPARSE.values(), ids=SPARSE)
-def test_sparse_gguf_files_are_refused_before_they_are_read(tmp_path, monkeypatch, header, message):
-    path = tmp_path / "sparse.gguf"
+def test_sparse_gguf_files_are_refused_before_they_are_read(tmp_path, monkeypatch):
+    path, taken, take = tmp_path / "sparse.gguf", [], gguf_file._Reader.take
+    monkeypatch.setattr(gguf_file._Reader, "take", lambda *args: taken.append(args[1]) or take(*args))
+    for name, (header, message) in SPARSE.items():
+        write_sparse(path, header)
+        taken.clear()
+        with case(name), pytest.raises(ValueError, match=rf"sparse\.gguf: .*{message}"):
+            formats.read(path)
+        assert len(taken) < 20
+
+
+def write_sparse(path, header):
+    """Write a file of a terabyte that takes no room."""
     with path.open("wb") as file:
         file.write(header)
         try:
             file.truncate(1 << 40)
         except OSError:
             pytest.skip("the file system takes no file of a terabyte")
-    taken = []
-    take = gguf_file._Reader.take
-    monkeypatch.setattr(gguf_file._Reader, "take", lambda *args: taken.append(args[1]) or take(*args))
-    with pytest.raises(ValueError, match=rf"sparse\.gguf: .*{message}"):
-        formats.read(path)
-    assert len(taken) < 20
 
 
 def npy(shape, size, dtype="<u2"):
@@ -256,11 +258,12 @@ ARRAYS = {
 }
 
 
-@pytest.mark.parametrize("content", ARRAYS.values(), ids=ARRAYS)
-def test_arrays_that_are_not_what_they_say_are_refused(tmp_path, saved, content):
+def test_arrays_that_are_not_what_they_say_are_refused(tmp_path, saved):
     path = tmp_path / "ids.npy"
-    path.write_bytes(content)
-    assert "ids.npy: " in error("prune", saved, "-o", tmp_path / "x", "--keep", path)
+    for name, content in ARRAYS.items():
+        path.write_bytes(content)
+        with case(name):
+            assert "ids.npy: " in error("prune", saved, "-o", tmp_path / "x", "--keep", path)
 
 
 def test_arrays_are_read_piece_by_piece(tmp_path, saved, monkeypatch):
@@ -299,25 +302,20 @@ COUNTS = {
 }
 
 
-@pytest.mark.parametrize("damage", COUNTS.values(), ids=COUNTS)
-def test_counts_files_that_are_not_what_they_say_are_refused(tmp_path, damage):
-    path = tmp_path / "x.counts"
-    count(["low lower"]).save(path)
-    damage(path)
-    with pytest.raises(ValueError, match=r"x\.counts: this counts file (cannot be read|is cut off)"):
-        WordCounts.load(path)
+def test_counts_files_that_are_not_what_they_say_are_refused(tmp_path):
+    path, counts = tmp_path / "x.counts", count(["low lower"])
+    for name, damage in COUNTS.items():
+        path.unlink(missing_ok=True)
+        counts.save(path)
+        damage(path)
+        with case(name), pytest.raises(ValueError, match=r"x\.counts: this counts file (cannot be read|is cut off)"):
+            WordCounts.load(path)
 
 
 def test_a_sparse_counts_file_does_not_fill_memory(tmp_path):
-    path = tmp_path / "x.counts"
-    mark = b"hf_bpe counts 1\n"
-    with path.open("wb") as file:
-        file.write(mark)
-        try:
-            file.truncate(1 << 40)
-        except OSError:
-            pytest.skip("the file system takes no file of a terabyte")
-        file.seek(0, os.SEEK_END)
+    path, mark = tmp_path / "x.counts", b"hf_bpe counts 1\n"
+    write_sparse(path, mark)
+    with path.open("ab") as file:
         file.write((1 << 39).to_bytes(8, "little") + mark)
     with pytest.raises(ValueError, match=r"x\.counts: this counts file is cut off or damaged"):
         WordCounts.load(path)

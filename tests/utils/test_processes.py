@@ -26,9 +26,9 @@ def results_of(function, pieces, workers):
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-@pytest.mark.parametrize("number", [0, 1, 40])
-def test_pieces_are_done_once_each(workers, number):
-    assert results_of(lambda x: x * x, range(number), workers) == [x * x for x in range(number)]
+def test_pieces_are_done_once_each(workers):
+    for number in (0, 1, 40):
+        assert results_of(lambda x: x * x, range(number), workers) == [x * x for x in range(number)]
 
 
 def test_large_pieces_and_results_do_not_block_each_other():
