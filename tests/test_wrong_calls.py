@@ -50,6 +50,7 @@ COMMANDS = {
     "train --counts COUNTS TEXT -o OUT --vocab-size 300": "expected exactly one of the two",
     "train --counts COUNTS -o OUT --vocab-size 300 --column x": "--column: is only for SOURCE",
     "train --counts COUNTS -o OUT --vocab-size 300 --normalizer NFC": "--normalizer: is only for SOURCE",
+    "train TEXT -o OUT --vocab-size 300 --initial FOLDER --normalizer NFC": "is only for SOURCE without --initial",
     "train - -o OUT --vocab-size 300 --work-dir w": "--work-dir: standard input cannot be read again",
     "count TEXT": "--output: give -o FILE to save the counts, or --top N",
     "count TEXT -o FOLDER": "is a folder; expected the name of a file",

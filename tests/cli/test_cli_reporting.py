@@ -9,7 +9,7 @@ import pytest
 
 from hf_bpe import BPETokenizer, count, train
 from hf_bpe.analysis import compare, report
-from support.commands import TEXT, error, run
+from support.commands import TEXT, run
 
 
 @pytest.fixture(autouse=True)
@@ -81,17 +81,6 @@ class TestReport:
         command = shlex.join(["hf-bpe", *sys.argv[1:]])
         assert Path("pages/small.html").read_text("utf-8") == found.to_html(command=command)
 
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            ([], "expected text: SOURCE, --group or --counts"),
-            (["--group", "a.txt"], "expected NAME=SOURCE, got 'a.txt'"),
-            (["--group", "=a.txt"], "expected NAME=SOURCE, got '=a.txt'"),
-        ],
-    )
-    def test_missing_text_is_refused(self, arguments, message):
-        assert message in " ".join(run("report", "small", *arguments, code=2).stderr.split())
-
     def test_texts_with_equal_names_are_refused(self):
         count("a.txt").save("a.counts")
         arguments = ["--group", "a.counts=a.txt", "--counts", "a.counts"]
@@ -103,11 +92,6 @@ class TestReport:
         count("a.txt").save("a.counts")
         arguments = ["--counts", "a.counts", "--column", "body"]
         assert "is only for SOURCE" in " ".join(run("report", "small", *arguments, code=2).stderr.split())
-
-    def test_report_errors_are_one_line(self):
-        assert error("report", "small", "a.txt", "--reference", "x") == "--reference: expected one of 'text', got 'x'"
-        assert error("report", "none", "a.txt").startswith("no file or folder 'none'; ")
-        assert "not UTF-8" in error("report", "small", "latin1.txt")
 
 
 class TestCompare:
@@ -126,8 +110,3 @@ class TestCompare:
         Path("large").rename("small")
         found = on_json("compare", "small", "other/small", "--on", "a.txt")
         assert [one["name"] for one in found["reports"]] == ["small", "other/small"]
-
-    def test_fewer_than_two_or_repeated_tokenizers_are_refused(self):
-        assert "expected two or more to compare, got 1" in error("compare", "small", "--on", "a.txt")
-        assert "given twice" in run("compare", "small", "small", "--on", "a.txt", code=2).stderr
-        assert "--on SOURCE" in run("compare", "small", "large", code=2).stderr

@@ -142,17 +142,3 @@ def test_trees_are_of_a_token_or_of_an_id(folder, tokenizer):
     tree = merge_tree(tokenizer, " newest")
     for arguments in ([" newest"], ["Ġnewest"], ["--id", tree.id]):
         assert run("tree", folder, *arguments).stdout_bytes.decode() == f"{tree}\n"
-
-
-def test_errors_are_one_line(folder, tmp_path):
-    assert "'xyz' is not one token; it is encoded as x|y|z" in error("tree", folder, "xyz")
-    assert error("tree", folder, "300").endswith("; for the token with the id 300 give --id 300")
-    assert "no token with the id 99999" in error("tree", folder, "--id", 99999)
-    assert "there is no file" in error("show", folder, tmp_path / "none")
-    assert "no file or folder" in error("show", tmp_path / "none")
-    for arguments in (
-        ["tree", folder],
-        ["tree", folder, "a", "--id", 1],
-        ["show", folder, "--chat", "x", "--text", "y"],
-    ):
-        assert "hf-bpe: error: " in run(*arguments, code=2).stderr
