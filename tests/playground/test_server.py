@@ -17,6 +17,7 @@ from hf_bpe import BPETokenizer
 from hf_bpe.playground import Playground, _time_limit
 from hf_bpe.playground import _server as server
 from hf_bpe.playground._requests import MAX_BODY
+from support.cases import case
 from support.samples import make_tokenizer
 
 ENCODE = {"text": "lowest", "special_tokens": True, "add_special_tokens": False, "caret": 0}
@@ -135,20 +136,18 @@ def test_ids_are_those_of_the_tokenizer(playground, tokenizer):
     assert result["bytes"] == len(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["</script><script>alert(1)</script>", "\u202elow\u2066", "\ud800low\udfff", "\0low\0", "\udc80", "", "𝔹" * 9],
-)
-def test_odd_text_is_encoded_as_by_the_tokenizer(playground, tokenizer, text):
-    (result,), ids = encode(playground, text)
-    assert ids == tokenizer.encode(text, add_special_tokens=False)
-    assert result["exact"] is True
-    status, content = post(playground, "tokens", {"tokenizer": 0, "ids": ids})
-    assert status == 200
-    tokens = json.loads(content)
-    decoded = b"".join(bytes.fromhex(token["bytes"]) for token in tokens).decode()
-    assert decoded == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert not re.search("[\0\u202e\u2066]", "".join(piece for token in tokens for piece, _ in token["pieces"]))
+def test_odd_text_is_encoded_as_by_the_tokenizer(playground, tokenizer):
+    odd = ["</script><script>alert(1)</script>", "\u202elow\u2066", "\ud800low\udfff", "\0low\0", "\udc80", ""]
+    for text in (*odd, "𝔹" * 9):
+        (result,), ids = encode(playground, text)
+        assert ids == tokenizer.encode(text, add_special_tokens=False)
+        assert result["exact"] is True
+        status, content = post(playground, "tokens", {"tokenizer": 0, "ids": ids})
+        assert status == 200
+        tokens = json.loads(content)
+        decoded = b"".join(bytes.fromhex(token["bytes"]) for token in tokens).decode()
+        assert decoded == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        assert not re.search("[\0\u202e\u2066]", "".join(piece for token in tokens for piece, _ in token["pieces"]))
 
 
 def test_chats_are_rendered(playground, tokenizer):
@@ -161,15 +160,14 @@ def test_chats_are_rendered(playground, tokenizer):
 # Attacks.
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "[::1]:{port}", ""]
-)
-def test_another_host_is_refused(playground, host):
-    host = host.format(port=urlsplit(playground.url).port)
-    for path in ("", "playground.js"):
-        status, _, content = get(playground, path, {"Host": host})
-        assert (status, b"Host" in content) == (403, True)
-    assert post(playground, "encode", ENCODE, Host=host)[0] == 403
+def test_another_host_is_refused(playground):
+    port = urlsplit(playground.url).port
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", "127.0.0.1:1", f"[::1]:{port}", ""):
+        with case(host):
+            for path in ("", "playground.js"):
+                status, _, content = get(playground, path, {"Host": host})
+                assert (status, b"Host" in content) == (403, True)
+            assert post(playground, "encode", ENCODE, Host=host)[0] == 403
 
 
 def test_localhost_is_this_machine(playground):
@@ -185,13 +183,12 @@ def test_no_host_and_two_hosts_are_refused(playground):
         assert answer.startswith(b"HTTP/1.1 403 ")
 
 
-@pytest.mark.parametrize(
-    "origin", [None, "null", "http://evil.example", "https://127.0.0.1:{port}", "http://127.0.0.1:1"]
-)
-def test_another_origin_is_refused(playground, origin):
-    origin = origin and origin.format(port=urlsplit(playground.url).port)
-    status, content = post(playground, "encode", ENCODE, Origin=origin)
-    assert (status, b"Origin" in content) == (403, True)
+def test_another_origin_is_refused(playground):
+    same = urlsplit(playground.url)
+    for origin in (None, "null", "http://evil.example", f"https://127.0.0.1:{same.port}", "http://127.0.0.1:1"):
+        status, content = post(playground, "encode", ENCODE, Origin=origin)
+        with case(origin):
+            assert (status, b"Origin" in content) == (403, True)
 
 
 def test_requests_that_a_form_of_another_site_could_make_are_refused(playground):
@@ -232,14 +229,13 @@ def raw(playground, request):
     return b"".join(parts)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../_server.py", "..%2f_server.py", "static/index.html", "/etc/passwd", "index.html", "playground.js/", "x?y"],
-)
-def test_only_known_files_are_served(playground, name):
-    path = path_of(playground) + name
-    answer = raw(playground, f"GET {path} HTTP/1.1\r\n".encode() + host(playground) + b"\r\n")
-    assert answer.startswith(b"HTTP/1.1 404 ")
+def test_only_known_files_are_served(playground):
+    names = ["../_server.py", "..%2f_server.py", "static/index.html", "/etc/passwd", "index.html", "playground.js/"]
+    for name in (*names, "x?y"):
+        path = path_of(playground) + name
+        answer = raw(playground, f"GET {path} HTTP/1.1\r\n".encode() + host(playground) + b"\r\n")
+        with case(name):
+            assert answer.startswith(b"HTTP/1.1 404 ")
 
 
 def test_a_body_that_is_too_large_is_refused(playground):
@@ -255,34 +251,27 @@ def test_the_largest_body_is_encoded(playground):
     assert (result["bytes"], len(ids)) == (len(text), result["tokens"])
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        *("", "Content-Length: -1\r\n", "Content-Length: x\r\n", "Content-Length: 9999999999999999\r\n"),
-        *("Content-Length: ٣\r\n", "Transfer-Encoding: chunked\r\n"),
-    ],
-)
-def test_a_body_of_unknown_length_is_refused(playground, header):
-    request = f"POST {path_of(playground)}encode HTTP/1.1\r\nOrigin: {origin_of(playground)}\r\n{header}"
+def test_a_body_of_unknown_length_is_refused(playground):
     content = b"Content-Type: application/json\r\n" + host(playground) + b"\r\n0\r\n\r\n"
-    assert raw(playground, request.encode() + content).startswith(b"HTTP/1.1 411 ")
+    lengths = ["-1", "x", "9999999999999999", "٣"]
+    for header in ("", *(f"Content-Length: {each}\r\n" for each in lengths), "Transfer-Encoding: chunked\r\n"):
+        request = f"POST {path_of(playground)}encode HTTP/1.1\r\nOrigin: {origin_of(playground)}\r\n{header}"
+        with case(header):
+            assert raw(playground, request.encode() + content).startswith(b"HTTP/1.1 411 ")
 
 
-@pytest.mark.parametrize(
-    "request_line",
-    [
+def test_garbage_ends_one_connection_only(playground):
+    port = urlsplit(playground.url).port
+    for line in (
         *(b"", b"\0\n", b"GET\r\n\r\n", b"GET /\r\n\r\n", b"G" * 70_000, b"GET / HTTP/9.9\r\n\r\n"),
         b"GET http://evil.example/ HTTP/1.1\r\n\r\n",
-    ],
-)
-def test_garbage_ends_one_connection_only(playground, request_line):
-    port = urlsplit(playground.url).port
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-        connection.sendall(request_line)
-        connection.shutdown(socket.SHUT_WR)
-        with contextlib.suppress(ConnectionError):
-            assert b"200" not in connection.recv(64)
-    assert get(playground)[0] == 200
+    ):
+        with case(line[:80]), socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(line)
+            connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionError):
+                assert b"200" not in connection.recv(64)
+        assert get(playground)[0] == 200
 
 
 def test_connections_are_limited(playground, monkeypatch):
@@ -433,17 +422,14 @@ def at_page(playground):
     return type("Page", (), {"url": playground.url.partition("#")[0]})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
+def test_wrong_arguments_are_named(tokenizer):
+    for arguments, error, message in (
         ({"tokenizers": {}}, ValueError, "expected at least one"),
         ({"tokenizers": ["x"]}, TypeError, "a dict of name → tokenizer"),
         ({"tokenizers": {"x": "y"}}, TypeError, "expected a BPETokenizer or a BPEModel, got str"),
         ({"port": 70_000}, ValueError, "port"),
         ({"port": "x"}, TypeError, "port"),
         ({"text": b"low"}, TypeError, "text"),
-    ],
-)
-def test_wrong_arguments_are_named(tokenizer, arguments, error, message):
-    with pytest.raises(error, match=message):
-        Playground(**{"tokenizers": {"sample": tokenizer}, **arguments})
+    ):
+        with case(arguments), pytest.raises(error, match=message):
+            Playground(**{"tokenizers": {"sample": tokenizer}, **arguments})
