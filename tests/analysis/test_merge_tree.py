@@ -51,7 +51,7 @@ def test_trees_tell_ids_bytes_and_merges_down_to_the_bytes(model, data):
 
 
 @given(models(), st.data())
-def test_a_terminal_and_plain_text_have_a_line_a_token_and_html_a_box(model, data):
+def test_tree_has_a_line_a_token_in_text_and_a_box_in_html(model, data):
     tree = merge_tree(model, data.draw(st.sampled_from([*model.vocab])))
     nodes = nodes_of(tree)
     lines = str(tree).splitlines()
@@ -67,7 +67,7 @@ def test_a_terminal_and_plain_text_have_a_line_a_token_and_html_a_box(model, dat
     assert html.count("<ul>") == html.count("</ul>") == 1 + sum(bool(node.parts) for node in nodes)
 
 
-def test_tokens_are_found_by_id_bytes_text_and_as_vocab_json_writes_them():
+def test_tokens_are_found_by_id_bytes_text_and_printed_form():
     tokenizer = make_tokenizer()
     tree = merge_tree(tokenizer, " newest")
     assert tree.data == b" newest"
@@ -176,7 +176,7 @@ def test_page_of_a_tree_names_the_token_in_title_and_heading():
     assert tree.to_html("Tree <1>").count(">Tree &lt;1&gt;</") == 2
 
 
-def test_notebooks_show_what_the_tokens_are_for_before_digests_and_group_digits():
+def test_notebooks_show_tokens_before_digests_and_group_digits():
     tokenizer = make_tokenizer()
     html = tokenizer._repr_html_()
     assert html.index("<th>pad_token") < html.index("<th>tokens") < html.index("<th>fingerprint")

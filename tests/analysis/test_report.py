@@ -103,7 +103,7 @@ class TestFigures:
     @given(
         st.lists(st.sampled_from(["e", "\u0301", "\u0323", " ", "\n", "a", "\xe9", "\u1dfa"]), max_size=20).map("".join)
     )
-    def test_figures_of_a_normalizing_tokenizer_are_of_normalized_text(self, text):
+    def test_figures_with_a_normalizer_are_of_normalized_text(self, text):
         model = train([to_nfc("e\u0301 a\u0323e " * 3)], num_merges=4)
         normalizing = replace(model, normalizer="NFC")
         assert report(normalizing, [text]).as_json()["total"] == report(model, [to_nfc(text)]).as_json()["total"]
@@ -139,19 +139,19 @@ class TestFigures:
 
 
 class TestParity:
-    def test_parity_is_tokens_per_character_relative_to_the_reference(self):
+    def test_parity_is_tokens_per_character_by_the_reference(self):
         model = train(["low low lower"], num_merges=2)
         found = report(model, {"a": ["low low"], "b": ["xyz!"], "none": [""]}, reference="b")
         a, b, none = found.groups
         assert (a.parity, b.parity, none.parity) == (pytest.approx((3 / 7) / (4 / 4)), 1.0, None)
         assert found.reference == ("b", "Latin")
 
-    def test_parity_of_parallel_texts_is_tokens_relative_to_the_reference(self):
+    def test_parity_of_parallel_texts_is_relative_to_the_reference(self):
         model = train(["low low lower"], num_merges=2)
         found = report(model, {"a": ["low low"], "b": ["xyz!?"]}, translations=True)
         assert [row.parity for row in found.groups] == [1.0, pytest.approx(5 / 3)]
 
-    def test_parity_of_scripts_uses_the_commonest_script_without_latin(self):
+    def test_parity_of_scripts_without_latin_uses_the_commonest(self):
         found = report(train([TEXT], 260), ["привет привет 你好"])
         assert [row.name for row in found.scripts] == ["Cyrillic", "Han"]
         assert found.scripts[0].parity == 1.0
@@ -226,7 +226,7 @@ class TestTokens:
         )
 
     @given(st.lists(st.integers(0, 50), min_size=2, max_size=30).filter(any), st.floats(1.1, 4))
-    def test_efficiency_is_entropy_relative_to_the_uniform_distribution(self, numbers, order):
+    def test_efficiency_is_entropy_relative_to_uniform(self, numbers, order):
         usage = np.array(numbers, float)
         shares = [number / sum(numbers) for number in numbers if number]
         shannon = -sum(share * math.log(share) for share in shares) / math.log(len(numbers))
@@ -282,7 +282,7 @@ class TestScripts:
             ("𐌰", "other scripts", True),
         ],
     )
-    def test_words_without_letters_and_rare_scripts_have_their_own_groups(self, word, script, is_word):
+    def test_words_without_letters_have_their_own_group(self, word, script, is_word):
         kind = classify(word.encode())
         assert (SCRIPTS[kind.script], kind.is_word, kind.characters) == (script, is_word, len(word))
 
@@ -342,7 +342,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"text: these counts have the pattern 'gpt2', but a tokenizer has"):
             report(train([TEXT], 260, pattern="cl100k"), WordCounts({"low": 1}))
 
-    def test_texts_readable_only_once_are_refused_for_several_patterns(self):
+    def test_texts_read_once_are_refused_for_several_patterns(self):
         both = [train([TEXT], 260, pattern=pattern) for pattern in ("gpt2", "cl100k")]
         with pytest.raises(ValueError, match=r"can be read only once, but tokenizers split text in 2 ways"):
             compare(both, iter([TEXT]))

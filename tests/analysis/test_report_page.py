@@ -127,7 +127,7 @@ class TestPage:
         for bar, figure in zip(bars, figures, strict=True):
             assert (bar - 130) / (max(bars) - 130) == pytest.approx(figure / max(figures), abs=0.01)
 
-    def test_tables_below_charts_are_folded_and_all_scroll_by_keyboard(self, html):
+    def test_tables_below_charts_are_folded_and_scroll(self, html):
         for section in re.findall(r"<section>.*?</section>", html, re.DOTALL):
             if "<figure>" in section:
                 assert section.index("<svg") < section.index("<details>") < section.index("<table>")
@@ -254,7 +254,7 @@ class TestBest:
         assert f'<td class="best"><bdi>{tokens[1]}</bdi>' in found._repr_html_()
 
     @given(st.lists(st.sampled_from([0, 1, 2]), min_size=2, max_size=8))
-    def test_best_cells_have_the_best_printed_figure_and_equal_rows_have_none(self, sizes):
+    def test_best_cells_have_the_best_printed_figure(self, sizes):
         chain = train([part for group in TEXTS.values() for part in group], [262, 270, 280], ["<|x|>"])
         found = compare([chain[size] for size in sizes], TEXTS)
         for table in tables_of_comparison(found)[2:6]:
@@ -317,7 +317,7 @@ class TestVerdict:
         said = summary_of_report(report(model, ["low lower " * 3000, greek, hebrew]))
         assert any("Greek and Hebrew" in each or "Hebrew and Greek" in each for each in said)
 
-    def test_half_the_vocabulary_is_compared_if_it_still_has_every_byte(self, models):
+    def test_half_the_vocabulary_is_compared_if_it_has_every_byte(self, models):
         model = BPEModel({0: b"a", 1: b"aa", 2: b"aaaa"}, [(b"a", b"a"), (b"aa", b"aa")])
         assert "With half the vocabulary, the text would take 300.0 % more tokens." in str(report(model, ["aaaa"]))
         assert "With half the vocabulary" not in str(report(models[0], TEXTS))
@@ -335,7 +335,7 @@ class TestVerdict:
 
 class TestSeries:
     @pytest.mark.parametrize(("palette", "page"), [(LIGHT, "#ffffff"), (DARK, "#14181c")], ids=["light", "dark"])
-    def test_eight_series_differ_by_color_for_everybody_and_stand_out(self, palette, page, html):
+    def test_eight_series_differ_by_color_for_everybody(self, palette, page, html):
         assert page in html
         assert len(palette) == 8
         for vision in SEEN_BY:

@@ -94,7 +94,7 @@ def test_invisible_characters_are_shown_as_code_points():
         assert pieces(f"a{char}b".encode()) == shown
 
 
-def test_marks_that_have_nothing_to_join_in_their_token_get_a_circle():
+def test_marks_with_nothing_to_join_get_a_circle():
     assert [piece.text for piece in pieces("\u0301e\u0301 \u0301".encode())] == [
         "◌",
         "\u0301e\u0301",
@@ -105,7 +105,7 @@ def test_marks_that_have_nothing_to_join_in_their_token_get_a_circle():
 
 
 @given(models(all_bytes=True), any_data, st.booleans())
-def test_html_shows_exactly_the_bytes_of_each_token_and_holds_no_markup_of_the_text(model, data, ids):
+def test_html_shows_the_bytes_of_each_token_without_markup(model, data, ids):
     shown = show(model, data, ids=ids)
     for html in (shown.to_html(), shown._repr_html_()):
         read = Tokens(html)
@@ -142,7 +142,7 @@ def test_neighboring_tokens_have_different_colors_in_a_terminal(model, data, ids
 
 
 @given(models(all_bytes=True), any_data)
-def test_plain_text_has_a_border_between_any_two_tokens_and_the_lines_of_the_text(model, data):
+def test_plain_text_has_borders_between_tokens_and_its_lines(model, data):
     shown = show(model, data)
     expected = "|".join("".join(piece.text for piece in pieces(token.data)) for token in shown.tokens)
     assert shown.marked.replace("\n", "") == expected
@@ -165,7 +165,7 @@ _parts = st.sampled_from([" ", "low", "e\u0301", "\ud800", "<|user|>", *(f"<{num
 
 
 @given(st.lists(_parts, max_size=8).map("".join))
-def test_tokenizers_show_the_ids_of_their_calls_and_say_where_these_decode_to_another_text(tokenizer, text):
+def test_tokenizers_show_the_ids_of_their_calls(tokenizer, text):
     shown = show(tokenizer, text)
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     assert [token.id for token in shown.tokens] == ids
@@ -183,14 +183,14 @@ def test_bytes_are_shown_as_encode_bytes_takes_them(tokenizer, data):
     assert [token.id for token in show(tokenizer, data).tokens] == tokenizer.encode_bytes(data)
 
 
-def test_special_tokens_of_a_model_are_found_and_have_a_style_of_their_own():
+def test_special_tokens_have_a_style_of_their_own():
     shown = show(MODEL, "low<|endoftext|><|endoftext|>")
     assert [token.is_added for token in shown.tokens] == [False, True, True]
     assert [" added" in each["class"] for each in Tokens(shown.to_html()).attributes] == [False, True, True]
     assert [bool(span.style.bold) for span in shown.colored().spans] == [False, True, True]
 
 
-def test_titles_tell_id_bytes_rank_and_of_which_character_the_bytes_are_a_part():
+def test_titles_tell_id_bytes_rank_and_character():
     html = show(MODEL, "low\u202e<|endoftext|>").to_html()
     titles = [each["title"] for each in Tokens(html).attributes]
     assert titles == [
@@ -206,7 +206,7 @@ def test_titles_tell_id_bytes_rank_and_of_which_character_the_bytes_are_a_part()
 
 
 @given(models(all_bytes=True), any_data)
-def test_a_page_has_a_heading_and_summary_and_a_legend_of_its_signs_before_the_text(model, data):
+def test_page_has_heading_summary_and_legend_before_the_text(model, data):
     shown = show(model, data)
     head, _, text = (
         shown.to_html("Tokens of <a>").partition("</style>\n</head>")[2].partition("</style>")[2].partition("<div")
@@ -223,7 +223,7 @@ def _class_of(sign):
     return re.sub(r"[0-9a-fA-F]", "", sign)
 
 
-def test_long_text_is_shown_in_part_but_counted_whole_with_a_note():
+def test_long_text_is_shown_in_part_but_counted_whole():
     shown = show(MODEL, "low" * 400_000, max_tokens=3)
     assert shown.marked == "low|low|low"
     assert shown.summary == "400,000 tokens, 1,200,000 bytes, 3.00 bytes a token; the first 3 tokens are shown"

@@ -83,7 +83,7 @@ class TestHelp:
         assert "(none)" not in help_text
         assert "[default: auto]" in help_text
 
-    def test_long_help_has_panels_and_begins_with_what_most_people_need(self):
+    def test_long_help_has_panels_and_begins_with_few_options(self):
         lines = run("train", "--help").stdout.splitlines()
         titles = [line.removesuffix(":") for line in lines if re.fullmatch(r"[A-Z][a-z ]+:", line)]
         special = ["Characters", "Superwords", "Machine", "Output"]
@@ -127,7 +127,7 @@ class TestHelp:
         assert listed == COMMANDS
 
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of this kind")
-    def test_program_without_arguments_prints_colors_on_a_terminal_only(self, monkeypatch):
+    def test_program_prints_colored_help_on_a_terminal_only(self, monkeypatch):
         import pty
 
         monkeypatch.delenv("NO_COLOR", raising=False)

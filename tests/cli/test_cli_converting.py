@@ -109,13 +109,13 @@ class TestConvert:
         assert said == f"{tmp_path / 'missing'}: No such file or directory"
         assert not (tmp_path / "y.tiktoken").exists()
 
-    def test_help_names_every_format_and_every_feature_that_can_be_dropped(self):
+    def test_help_names_formats_and_features_to_drop(self):
         shown = " ".join(run("convert", "--help").stdout.split())
         assert all(f"{name}" in shown for name in FORMATS)
         can_be_dropped = {name for name, feature in FEATURES.items() if feature.decides_ids} - {"characters"}
         assert all(name in shown for name in can_be_dropped)
 
-    def test_gpt2_files_of_a_model_without_end_of_text_are_verified_on_text_that_has_it(self, folder, tmp_path):
+    def test_gpt2_files_are_verified_on_text_with_end_of_text(self, folder, tmp_path):
         (tmp_path / "text").write_text("low<|endoftext|>lower", encoding="utf-8")
         run("convert", folder, tmp_path / "files", "--to", "gpt2", "--verify-with", tmp_path / "text")
 
@@ -186,7 +186,7 @@ class TestVerify:
         assert run("verify", "gpt2", r"pattern:\w+|\W+", code=1).stdout
         assert "cannot be used: column 1" in error("verify", "gpt2", "pattern:(")
 
-    def test_models_that_differ_without_a_differing_text_are_reported(self, tmp_path):
+    def test_models_that_differ_without_a_text_are_reported(self, tmp_path):
         for name in ("cl100k", "llama3"):
             BPETokenizer.train(["low"], vocab_size=257, pattern=name).convert_to(tmp_path / f"{name}.json")
         said = run("verify", tmp_path / "cl100k.json", tmp_path / "llama3.json").stderr

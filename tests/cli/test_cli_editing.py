@@ -63,7 +63,7 @@ class TestTruncate:
 
 
 class TestExtend:
-    def test_extend_saves_the_result_of_the_library_for_text_and_counts(self, folder, text, tmp_path):
+    def test_extend_saves_the_result_of_the_library(self, folder, text, tmp_path):
         tokenizer = load(folder)
         count(text, special_tokens=["<|x|>"]).save(tmp_path / "counts")
         edited = editing.extend(tokenizer.model, text, 3, reserved=tokenizer.added_tokens_decoder)
@@ -172,7 +172,7 @@ def test_a_tokenizer_can_be_saved_over(folder, tmp_path):
 
 
 @given(st.sets(st.integers(0, 279), max_size=5))
-def test_whatever_is_kept_the_saved_tokenizer_decodes_what_it_encodes(tmp_path_factory, folder, ids):
+def test_pruned_tokenizer_decodes_what_it_encodes(tmp_path_factory, folder, ids):
     path = tmp_path_factory.mktemp("keep")
     (path / "ids").write_text("\n".join(map(str, ids)), encoding="utf-8")
     run("prune", folder, "-o", path / "out", "--keep", path / "ids")

@@ -85,7 +85,7 @@ def test_repository_is_downloaded_once(hub, folder, tmp_path):
         assert done.stdout == run("encode", folder, stdin=b"low").stdout_bytes
 
 
-def test_from_pretrained_downloads_a_vocabulary_that_only_conversion_reads(tmp_path):
+def test_from_pretrained_downloads_a_tiktoken_vocabulary(tmp_path):
     folder = tmp_path / "served"
     folder.mkdir()
     BPETokenizer.train(["low lower lowest"] * 3, num_merges=5, pattern="kimi-k2").convert_to(folder / "x.tiktoken")

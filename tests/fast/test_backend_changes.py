@@ -121,7 +121,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_changes_of_a_backend_that_another_tokenizer_has_are_noticed(folder, change):
+def test_changes_of_a_shared_backend_are_noticed(folder, change):
     plain = PreTrainedTokenizerFast.from_pretrained(folder)
     plain.add_tokens([AddedToken("<x>", normalized=False)])
     fast = accelerate(plain)

@@ -121,7 +121,7 @@ def test_calls_give_what_the_plain_tokenizer_gives(folder, data, options):
     assert result(fast, *texts, **options) == result(plain, *texts, **options)
 
 
-def test_rows_that_are_too_long_are_warned_about_as_by_the_plain_tokenizer(folder, caplog, monkeypatch):
+def test_rows_that_are_too_long_are_warned_about(folder, caplog, monkeypatch):
     rows = ["a", "a b c d e f", "a b c d e f g h i j"]
     calls = [
         lambda tokenizer: tokenizer(rows),
@@ -158,7 +158,7 @@ def nfc_folder(tmp_path_factory):
 
 @settings(max_examples=by_profile(quick=60, thorough=600), deadline=None)
 @given(texts=st.lists(st.one_of(TEXT, DECOMPOSED.map("".join)), min_size=1, max_size=3), options=OPTIONS)
-def test_calls_with_normalized_text_give_what_the_plain_tokenizer_gives(nfc_folder, texts, options):
+def test_calls_with_normalized_text_are_as_of_the_plain_one(nfc_folder, texts, options):
     plain, fast = both(nfc_folder)
     assert fast.is_accelerated
     assert result(fast, texts, **options) == result(plain, texts, **options)
@@ -228,7 +228,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_tokenizer_gives_what_the_changed_plain_one_gives(plain, fast, change):
+def test_changed_tokenizer_gives_what_the_plain_one_gives(plain, fast, change):
     check_same(plain, fast)
     for tokenizer in (plain, fast):
         CHANGES[change](tokenizer)
@@ -272,7 +272,7 @@ COPIES = {
 
 
 @pytest.mark.parametrize("kind", COPIES)
-def test_added_tokens_are_not_read_in_each_call_because_of_copies(folder, kind, monkeypatch):
+def test_copies_do_not_make_calls_read_added_tokens(folder, kind, monkeypatch):
     fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
     other = COPIES[kind](fast)
     calls = []
@@ -295,7 +295,7 @@ def test_added_tokens_are_not_read_in_each_call_because_of_copies(folder, kind, 
     assert fast.encode("<pad> a") == fast.backend_tokenizer.encode("<pad> a").ids
 
 
-def test_what_cannot_be_accelerated_any_more_is_encoded_by_the_backend_and_logged_once(fast, caplog):
+def test_what_is_no_longer_accelerated_is_left_to_the_backend(fast, caplog):
     CHANGES["no byte-level pre-tokenizer"](fast)
     with caplog.at_level(logging.WARNING):
         logging.getLogger("hf_bpe").addHandler(caplog.handler)
@@ -320,7 +320,7 @@ def test_copies_and_pickles_are_independent_and_accelerated(plain, fast, duplica
         check_same(plain, other)
 
 
-def test_accelerated_classes_are_those_of_transformers_and_pickles_name_them(folder):
+def test_accelerated_class_is_named_by_pickles(folder):
     tokenizer = GPT2Tokenizer.from_pretrained(folder)
     fast = accelerate(tokenizer)
     assert isinstance(fast, (GPT2Tokenizer, BPETokenizerFast, PreTrainedTokenizerFast))
@@ -343,7 +343,7 @@ def test_accelerated_class_loads_the_whole_file(plain, fast, tmp_path):
         assert loaded.backend_tokenizer.to_str() == plain.backend_tokenizer.to_str()
 
 
-def test_subclasses_of_an_accelerated_tokenizer_work_as_servers_make_them(plain, fast):
+def test_subclasses_that_servers_make_work(plain, fast):
     class Cached(type(fast)):
         @property
         def all_special_ids(self):
@@ -362,7 +362,7 @@ def test_subclasses_of_an_accelerated_tokenizer_work_as_servers_make_them(plain,
     assert other.encode("this") == plain.encode("THIS")
 
 
-def test_a_plain_tokenizer_may_be_given_the_class_and_its_own_back(plain, fast):
+def test_plain_tokenizer_may_be_given_the_class_and_back(plain, fast):
     fast.__class__ = PreTrainedTokenizerFast
     check_same(plain, fast)
     fast.__class__ = BPETokenizerFast
@@ -382,7 +382,7 @@ def test_fingerprints_of_datasets_do_not_depend_on_calls(fast):
     assert fingerprint(fast) != before
 
 
-def test_settings_of_the_original_do_not_follow_those_of_the_accelerated_one(plain):
+def test_settings_of_the_original_stay(plain):
     fast = accelerate(plain)
     fast.pad_token = "<|eot|>"
     fast.padding_side = "left"
@@ -423,7 +423,7 @@ def test_threads_may_encode_while_another_adds_tokens(fast):
 
 @pytest.mark.parametrize("times", [1, 5])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_change_by_another_thread_leaves_no_call_to_the_backend(folder, monkeypatch, times, when):
+def test_change_by_another_thread_leaves_no_call_to_the_backend(folder, monkeypatch, times, when):
     """In the backend, a call of another thread could change the padding of this one."""
     fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
     verified_pipeline = _pipeline_slot.verified_pipeline
@@ -468,7 +468,7 @@ ADDING = {
 
 @given(added_tokens(), st.booleans())
 @example([("é", {"special": False}, "special_tokens"), ("é", {"special": False}, "add_tokens")], False)
-def test_tokens_added_again_with_other_flags_are_those_of_the_backend(folder, added, is_accelerated_first):
+def test_tokens_added_again_are_those_of_the_backend(folder, added, is_accelerated_first):
     """`tokenizers` goes on to treat an ordinary token as special if it was so before; then it has to encode itself."""
     plain, other = (PreTrainedTokenizerFast.from_pretrained(folder) for _ in range(2))
     fast = accelerate(other) if is_accelerated_first else None
@@ -489,7 +489,7 @@ def test_tokens_added_again_with_other_flags_are_those_of_the_backend(folder, ad
                 assert fast.decode(ids, skip_special_tokens=skips) == plain.decode(ids, skip_special_tokens=skips)
 
 
-def test_token_that_was_special_is_left_to_the_backend_and_said_so(plain, fast):
+def test_token_that_was_special_is_left_to_the_backend(plain, fast):
     for tokenizer in (plain, fast):
         tokenizer.add_tokens([AddedToken("<s>", special=True)])
         tokenizer.add_tokens([AddedToken("<s>", special=False)])
@@ -501,7 +501,7 @@ def test_token_that_was_special_is_left_to_the_backend_and_said_so(plain, fast):
         accelerate(plain)
 
 
-def test_other_tokenizers_are_refused_by_name_and_stay_as_they_are():
+def test_other_tokenizers_are_refused_and_stay_as_they_are():
     other = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(WORD_LEVEL))
     with pytest.raises(ValueError, match=r"PreTrained|TokenizersBackend.*WordLevel"):
         accelerate(other)
@@ -566,7 +566,7 @@ def test_the_plugin_of_vllm_accelerates_on_request(folder, monkeypatch):
         register()
 
 
-def test_the_plugin_of_sglang_accelerates_what_its_loader_returns_on_request(folder, monkeypatch):
+def test_plugin_of_sglang_accelerates_on_request(folder, monkeypatch):
     hooks = {}
     registry = ModuleType("sglang.srt.plugins.hook_registry")  # as in SGLang 0.5.23
     registry.HookRegistry = SimpleNamespace(register=lambda name, hook, kind: hooks.update({name: (hook, kind)}))
@@ -616,7 +616,7 @@ def test_methods_of_a_class_rule_when_it_is_accelerated(folder, kind):
     assert fast.tokenize("LOW low") == plain.tokenize("LOW low")
 
 
-def test_accelerated_tokenizer_of_a_class_with_code_saves_that_code(folder, tmp_path):
+def test_accelerated_class_with_code_saves_that_code(folder, tmp_path):
     Lowering.register_for_auto_class("AutoTokenizer")
     try:
         saved = [accelerate(Lowering.from_pretrained(folder)), Lowering.from_pretrained(folder)]

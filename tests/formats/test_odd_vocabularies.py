@@ -161,7 +161,7 @@ def test_unused_token_becomes_an_added_token_at_its_id():
     assert unused in ours.encode("a low low")
 
 
-def test_unused_tokens_are_dropped_by_edits_and_named_by_formats_without_them():
+def test_unused_tokens_are_dropped_by_edits():
     ours = BPETokenizer.convert_from(Tokenizer.from_str(json.dumps(odd_file(entries=["中"]))))
     smaller, _ = edited(ours.definition, *truncate(ours.model, ours.model.vocab_size - 3))
     assert smaller.unused_tokens == {}

@@ -28,7 +28,7 @@ def test_real_files_give_what_tokenizers_gives(name, test_data):
 
 
 @thorough
-def test_all_parts_around_real_vocabularies_give_what_tokenizers_gives(test_data):
+def test_parts_around_real_vocabularies_are_as_in_tokenizers(test_data):
     refused = {}
     for name, content, is_real in files([test_data / "tokenizers" / name for name in NAMES]):
         found = None if is_real else check(content, iter(()), 500)

@@ -111,7 +111,7 @@ def test_segments_are_checked():
         encode_segments(pipeline, [], "none")
 
 
-def test_normalized_tokens_are_searched_in_normalized_trusted_text_only():
+def test_normalized_tokens_are_searched_in_trusted_text_only():
     tokens = {1000: AddedToken("  ", normalized=True), 1001: AddedToken("<s>", special=True, normalized=False)}
     pipeline = Pipeline(make_encoder(with_normalizer(MODEL, "NFC")), tokens)
     parts = [("  <s>", True), ("e\u0301  <s>", False)]

@@ -111,7 +111,7 @@ def test_templates_of_bos_and_eos_are_known_as_such(bos, eos):
     assert template.renamed(names) == Template.of_bos_eos(names.get(bos), names.get(eos))
 
 
-def test_training_on_other_text_keeps_the_template_with_renamed_tokens(tokenizer):
+def test_training_on_other_text_keeps_the_template(tokenizer):
     tokenizer.template = Template((Piece("<s>"), A, Piece("<b>")), (A, B, Piece("<b>")))
     new = tokenizer.train_new_from_iterator(["xy xy xy"], 261, special_tokens_map={"<b>": "<c>"})
     ids = [new.convert_tokens_to_ids(token) for token in ("<s>", "<c>")]

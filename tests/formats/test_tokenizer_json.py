@@ -175,7 +175,7 @@ def test_missing_bytes_become_one_unknown_token_each():
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "llama3", None, CUSTOM[0]])
-def test_a_whole_word_that_no_merge_makes_has_its_id_in_both_or_in_none(pattern):
+def test_whole_word_that_no_merge_makes_has_its_id_in_both(pattern):
     for ignore_merges in (False, True):
         model = BPEModel(BYTES | {256: b"xyz", 257: b"<|x|>"}, [], ["<|x|>"], pattern, ignore_merges)
         tokenizer = BPETokenizer(model=model)
@@ -304,7 +304,7 @@ def test_other_files_are_refused_by_name(tmp_path):
             read(tmp_path, content)
 
 
-def test_a_folder_or_nothing_in_the_place_of_the_file_is_an_os_error(tmp_path):
+def test_folder_or_nothing_in_place_of_the_file_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_tokenizer_json(tmp_path / "tokenizer.json")
     with pytest.raises(OSError, match=r"directory|denied"):
@@ -332,7 +332,7 @@ def test_empty_matches_of_a_custom_pattern_give_equal_ids(pattern, text):
     assert_equal(tokenizer, exported(tokenizer), text)
 
 
-def test_an_unknown_token_that_is_not_of_the_model_gives_equal_ids():
+def test_unknown_token_not_of_the_model_gives_equal_ids():
     tokenizer = BPETokenizer(model=BPEModel({0: b"a"}, []), unk_token="<unk>")
     assert tokenizer.encode("ab") == [0, 1]
     assert_equal(tokenizer, exported(tokenizer), "ab")
@@ -343,7 +343,7 @@ def test_a_token_named_like_a_placeholder_keeps_its_id():
     assert tokenizer.encode("a<|unused_1|>") == [0, 2]
 
 
-def test_a_token_added_under_the_name_of_a_byte_does_not_spoil_other_texts():
+def test_token_named_like_a_byte_does_not_spoil_other_texts():
     tokenizer = BPETokenizer(model=BPEModel(BYTES, []))
     tokenizer.add_tokens(["é"])  # how vocab.json writes the byte 0xE9
     assert_equal(tokenizer, exported(tokenizer), "髙")

@@ -220,7 +220,7 @@ def test_too_much_text_is_refused_and_less_is_shown_again(page):
     page.wait_for(f"document.querySelector('#problem').hidden && {SHOWN}[0].join() === 'x'")
 
 
-def test_only_the_newest_text_is_encoded_while_a_request_is_under_way(page):
+def test_newest_text_alone_is_encoded_after_a_request(page):
     page.evaluate(
         """(() => {
             const real = window.fetch;

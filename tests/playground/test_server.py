@@ -191,7 +191,7 @@ def test_another_origin_is_refused(playground):
             assert (status, b"Origin" in content) == (403, True)
 
 
-def test_requests_that_a_form_of_another_site_could_make_are_refused(playground):
+def test_requests_that_forms_of_other_sites_make_are_refused(playground):
     assert post(playground, "encode", ENCODE, Sec_Fetch_Site="cross-site")[0] == 403
     for kind in ("text/plain", "application/x-www-form-urlencoded", None):
         assert post(playground, "encode", ENCODE, Content_Type=kind)[0] == 415

@@ -86,7 +86,7 @@ class Unread(dict):
 
 
 @pytest.mark.parametrize("special", [False, True])
-def test_adding_a_token_neither_reads_the_vocabulary_nor_makes_an_encoder(monkeypatch, special):
+def test_adding_a_token_reads_no_vocabulary_and_makes_no_encoder(monkeypatch, special):
     tokenizer = make_tokenizer()
     tokenizer.encoder = Unread(tokenizer.encoder)
     made = []
@@ -100,7 +100,7 @@ def test_adding_a_token_neither_reads_the_vocabulary_nor_makes_an_encoder(monkey
     assert made == [51]  # once, with <|endoftext|>
 
 
-def test_a_tokenizer_is_loaded_with_its_added_tokens_at_the_cost_of_one_encoder(monkeypatch, tmp_path):
+def test_loading_with_added_tokens_makes_one_encoder(monkeypatch, tmp_path):
     tokenizer = make_tokenizer()
     tokenizer.add_tokens([f"<{number}>" for number in range(50)])
     tokenizer.save_pretrained(tmp_path)
@@ -134,7 +134,7 @@ def test_new_tokens_never_get_the_id_of_another():
     assert tokenizer.encode("<far><19>") == [270, ids["<19>"]]
 
 
-def test_tokens_given_by_id_are_found_and_replace_those_of_that_id():
+def test_tokens_given_by_id_replace_those_of_that_id():
     tokenizer = make_tokenizer()
     tokenizer.add_tokens(["<x>", "<y>"])
     tokenizer.added_tokens_decoder = {262: "<z>", 264: AddedToken("<w>", special=True)}

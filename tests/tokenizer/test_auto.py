@@ -45,7 +45,7 @@ print(json.dumps([[type(each).__name__, type(each).__module__, each.encode({TEXT
 """
 
 
-def test_naming_the_tokenizer_imports_neither_torch_nor_auto_tokenizer_unless_its_base_class_does():
+def test_naming_the_tokenizer_imports_what_its_base_class_does():
     names = f"print(json.dumps([name for name in ('transformers', 'torch', {AUTO!r}) if name in sys.modules]))"
     base = run_code(f"import transformers.tokenization_python\n{names}")
     assert AUTO not in base
@@ -103,7 +103,7 @@ print(json.dumps(imports))"""
     ],
     ids=["before", "after"],
 )
-def test_auto_tokenizer_loads_our_class_whether_hf_bpe_is_imported_before_or_after_it(tokenizer, folders, imports):
+def test_auto_tokenizer_loads_our_class(tokenizer, folders, imports):
     expected = ["BPETokenizer", "hf_bpe.tokenizer._tokenization_bpe", tokenizer.encode(TEXT)]
     assert run_code(imports + LOAD, *folders) == [expected] * len(folders)
 
@@ -153,7 +153,7 @@ print(json.dumps([each.path == loader.path for each in copies]))
 
 
 @thorough
-def test_finder_is_not_installed_if_auto_tokenizer_was_imported_first():
+def test_finder_is_not_installed_after_auto_tokenizer():
     assert run_code(f"{FINDERS}\nfrom transformers import AutoTokenizer\nimport hf_bpe\nprint(finders())") == 0
 
 
@@ -165,7 +165,7 @@ print(json.dumps("BPETokenizer" in module.REGISTERED_TOKENIZER_CLASSES))
 
 
 @thorough
-def test_looking_for_the_module_before_importing_it_does_not_spend_the_finder():
+def test_looking_for_the_module_does_not_spend_the_finder():
     code = f"import hf_bpe, importlib.util\nassert importlib.util.find_spec({AUTO!r})"
     assert run_code(code + REGISTERED) is True
 
@@ -280,7 +280,7 @@ def test_a_subclass_of_a_registered_class_is_not_registered(tokenizer, tmp_path)
     assert saved_with(Local(model=tokenizer.model, auto_map=AUTO_MAP), tmp_path) == (None, None)
 
 
-def test_the_map_of_another_class_is_dropped_and_other_entries_stay(tokenizer, tmp_path):
+def test_auto_map_of_another_class_is_dropped(tokenizer, tmp_path):
     for auto_map, kept in (
         (["other.Tokenizer", None], None),
         ({"AutoTokenizer": ["other.Tokenizer", None]}, None),
@@ -295,7 +295,7 @@ def test_the_map_of_another_class_is_dropped_and_other_entries_stay(tokenizer, t
 SUBCLASS = "import hf_bpe\n\n\nclass MyTokenizer(hf_bpe.BPETokenizer):\n    pass\n"
 
 
-def test_a_subclass_is_registered_by_itself_and_imported_from_its_module(tokenizer, tmp_path, monkeypatch):
+def test_subclass_is_registered_and_imported_from_its_module(tokenizer, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "my_tokenizers", None)  # so that it is taken out in the end
     del sys.modules["my_tokenizers"]
     (tmp_path / "my_tokenizers.py").write_text(SUBCLASS)
@@ -313,7 +313,7 @@ def test_a_subclass_is_registered_by_itself_and_imported_from_its_module(tokeniz
     assert run_code(code, tmp_path / "mine", HF_MODULES_CACHE=str(tmp_path / "modules")) == "my_tokenizers"
 
 
-def test_a_class_that_a_folder_brings_along_is_copied_as_transformers_does(tokenizer, tmp_path):
+def test_class_that_a_folder_brings_along_is_copied(tokenizer, tmp_path):
     folder = tmp_path / "brought"
     tokenizer.save_pretrained(folder)
     (folder / "my_code.py").write_text(SUBCLASS)
@@ -403,7 +403,7 @@ def test_config_that_breaks_auto_tokenizer_gives_a_warning(tokenizer, tmp_path, 
         tokenizer.save_pretrained(folder)
 
 
-def test_a_config_that_brings_code_is_neither_run_nor_asked_about(tokenizer, tmp_path, monkeypatch):
+def test_config_that_brings_code_is_neither_run_nor_asked_about(tokenizer, tmp_path, monkeypatch):
     questions = []
     monkeypatch.setattr("builtins.input", lambda question: questions.append(question) or "y")
     folder = model_folder(tmp_path / "model", None)

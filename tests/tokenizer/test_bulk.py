@@ -106,7 +106,7 @@ def test_decoding_many_is_decoding_each(tokenizer, rows, skip):
     assert tokenizer.decode_to_texts(arrays, skip_special_tokens=skip) == expected
 
 
-def test_an_id_outside_the_vocabulary_is_unk_token_even_where_special_tokens_are_skipped(tokenizer):
+def test_unk_token_stays_where_special_tokens_are_skipped(tokenizer):
     known = BPETokenizer(model=tokenizer.model, unk_token="<pad>")
     ids = [97, 10_000, known.eos_token_id, known.unk_token_id]
     assert known.decode_bytes(ids) == b"a<pad><|endoftext|><pad>"

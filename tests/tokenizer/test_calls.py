@@ -261,12 +261,12 @@ def test_ids_in_place_of_text_have_no_offsets(tokenizer):
             tokenizer(["a", ("b", "c")], **{name: True})
 
 
-def test_a_batch_of_texts_and_pairs_is_what_transformers_makes_of_it(tokenizer):
+def test_batch_of_texts_and_pairs_is_as_in_transformers(tokenizer):
     rows = tokenizer(["low", ("low", "the"), [5, 6]])["input_ids"]
     assert rows == [tokenizer.encode("low"), tokenizer.encode("low", "the"), tokenizer.encode([5, 6])]
 
 
-def test_a_length_without_limit_cuts_nothing_and_cannot_be_filled_up_to(tokenizer):
+def test_length_without_limit_neither_cuts_nor_pads(tokenizer):
     no_limit = tokenizer.model_max_length
     assert no_limit > 2**64
     for texts in ("low the", ["low", "the low"]):
@@ -300,14 +300,14 @@ def test_arrays_are_int64_and_torch_shares_their_memory(tokenizer):
     tensors["input_ids"][0, 0] = 1  # which torch forbids, or warns of, for memory that is not its to write
 
 
-def test_encodings_are_those_of_the_call_whatever_becomes_of_the_tokenizer():
+def test_encodings_stay_those_of_the_call():
     tokenizer = make("none")
     encoded = tokenizer("low newtoken")
     tokenizer.add_tokens(["newtoken"])
     assert len(encoded.tokens()) == len(encoded["input_ids"]) > len(tokenizer("low newtoken")["input_ids"])
 
 
-def test_threads_of_a_call_are_those_that_users_of_tokenizers_ask_for(monkeypatch):
+def test_threads_of_a_call_are_as_in_tokenizers(monkeypatch):
     monkeypatch.delenv("TOKENIZERS_PARALLELISM", raising=False)
     monkeypatch.delenv("RAYON_NUM_THREADS", raising=False)
     assert default_threads() == usable_cores()

@@ -96,7 +96,7 @@ def test_chat_templates_give_what_a_fast_tokenizer_gives(tokenizer, fast, chats)
                 assert is_equal(ours[name], theirs[name])
 
 
-def test_the_assistant_mask_marks_exactly_what_the_assistant_says(tokenizer):
+def test_assistant_mask_marks_exactly_what_the_assistant_says(tokenizer):
     chats = tokenizer.apply_chat_template([CHAT, SHORT], return_assistant_tokens_mask=True)
     said = [
         tokenizer.decode([each for each, is_said in zip(ids, mask, strict=True) if is_said])
@@ -132,7 +132,7 @@ def test_sanitizing_has_no_offsets_and_no_overflow(tokenizer, option):
 
 
 @needs_sanitizing
-def test_control_tokens_that_are_not_special_are_text_too_when_a_user_writes_them(tokenizer, tmp_path):
+def test_control_tokens_that_are_not_special_are_text_of_users(tokenizer, tmp_path):
     template = "{% for message in messages %}<think>{{ message.content }}</think>{% endfor %}"
     ours = BPETokenizer(model=tokenizer.model, chat_template=template)
     ours.add_tokens([AddedToken("<think>", normalized=False), AddedToken("</think>", normalized=False)])

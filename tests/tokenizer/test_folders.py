@@ -23,7 +23,7 @@ BYTES = {byte: bytes([byte]) for byte in range(256)}
 @settings(max_examples=by_profile(quick=30, thorough=60))
 @given(seed=st.integers(0, 2**32))
 @example(seed=2193)  # with an empty named token
-def test_random_folders_are_loaded_as_others_load_them_or_refused(tmp_path_factory, seed):
+def test_random_folders_are_loaded_as_by_others_or_refused(tmp_path_factory, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run(seed, tmp_path_factory.mktemp("folder"))
@@ -90,7 +90,7 @@ def as_config(tokens):
     return {"added_tokens_decoder": {str(token_id): {"content": token, **flags} for token_id, token in tokens.items()}}
 
 
-def test_added_tokens_whose_ids_are_taken_get_new_ids_with_a_warning(write):
+def test_added_tokens_whose_ids_are_taken_get_others(write):
     folder = write(backend(["<s>"]), as_config({258: "<s>", 97: "<b>", 256: "</s>"}))
     message = r"other ids by tokenizer\.json.*: '<b>' 259 \(not 97\), '</s>' 260 \(not 256\)"
     with pytest.warns(UserWarning, match=message) as warned:
@@ -100,7 +100,7 @@ def test_added_tokens_whose_ids_are_taken_get_new_ids_with_a_warning(write):
     assert ours.decode(ours.encode("a<b>lo</s>")) == "a<b>lo</s>"
 
 
-def test_added_tokens_json_is_read_where_the_config_has_no_added_tokens(write):
+def test_added_tokens_json_is_read_where_the_config_has_none(write):
     folder = write(backend(["<s>"]), {}, added_tokens={"<b>": 3, "a": 97})
     with pytest.warns(UserWarning, match=r"'<b>' 259 \(not 3\)"):
         assert assert_same(folder).encode("a<b>") == [97, 259]
@@ -108,7 +108,7 @@ def test_added_tokens_json_is_read_where_the_config_has_no_added_tokens(write):
     assert assert_same(folder).encode("<b>") == [60, 98, 62]
 
 
-def test_an_added_token_that_would_get_the_id_of_another_is_refused(write):
+def test_added_token_with_the_id_of_another_is_refused(write):
     content = json.loads(backend().to_str())
     content["model"]["vocab"] = {"a": 0, "b": 1, "c": 3, "d": 9}
     content["model"]["merges"] = []
@@ -125,7 +125,7 @@ def test_an_added_token_that_would_get_the_id_of_another_is_refused(write):
         BPETokenizer.from_pretrained(write(json.dumps(content)))
 
 
-def test_two_tokens_with_one_id_are_refused_where_there_is_no_tokenizer_json(tmp_path):
+def test_two_tokens_with_one_id_are_refused_beside_two_files(tmp_path):
     BPETokenizer(model=BPEModel(BYTES, [])).save_vocabulary(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(as_config({97: "<s>"})))
     with pytest.raises(ValueError, match="added_tokens_decoder: '<s>' has the id 97, which is the id of 'a'"):
@@ -141,7 +141,7 @@ def test_two_tokens_with_one_id_are_refused_where_there_is_no_tokenizer_json(tmp
 # Names and templates
 
 
-def test_the_template_of_tokenizer_json_is_kept_whatever_bos_token_is(write):
+def test_template_of_tokenizer_json_is_kept(write):
     tokenizer = backend(["<s>", "<b>", "</s>"])
     tokenizer.post_processor = template("<s> $A", "<s> $A </s> $B:1", tokenizer)
     for files in ({"config": {"bos_token": "<b>"}}, {"special_tokens_map": {"bos_token": "<b>", "eos_token": "</s>"}}):
@@ -177,7 +177,7 @@ def test_a_template_token_that_is_not_special_stays_so(write):
     assert formats.read(folder).added_tokens[258].special is False
 
 
-def test_a_named_token_that_only_the_fast_tokenizer_takes_for_ordinary_is_refused(write):
+def test_named_token_that_fast_ones_find_ordinary_is_refused(write):
     folder = write(backend([AddedToken("<s>", special=False)]), {"bos_token": "<s>", **as_config({})})
     with pytest.raises(
         ValueError, match="bos_token is '<s>', which is no special token there, and added_tokens_decoder"
@@ -187,7 +187,7 @@ def test_a_named_token_that_only_the_fast_tokenizer_takes_for_ordinary_is_refuse
     assert assert_same(folder).decode([258], skip_special_tokens=True) == ""
 
 
-def test_names_and_lists_of_special_tokens_are_those_of_the_fast_tokenizer(write):
+def test_names_of_special_tokens_are_those_of_the_fast_one(write):
     config = {
         **{"bos_token": "<s>", "pad_token": "<pad>", "mask_token": {"__type": "AddedToken", "content": "a"}},
         **{"additional_special_tokens": ["<b>", "x"], "image_token": "<img>", "errors": "strict", "pattern_": 1},
@@ -230,7 +230,7 @@ def test_ambiguous_add_prefix_space_is_refused_unless_given(write):
 # Bytes without a token
 
 
-def test_bytes_without_a_token_are_dropped_whatever_unk_token_of_the_config_is(write):
+def test_bytes_without_a_token_are_dropped(write):
     alphabet = [byte for byte in range(256) if byte not in b"x\n"]
     folder = write(backend(["<s>", "<unk>"], alphabet), {"unk_token": "<unk>"})
     ours = assert_same(folder)
@@ -240,7 +240,7 @@ def test_bytes_without_a_token_are_dropped_whatever_unk_token_of_the_config_is(w
     assert assert_same(folder / "again").drop_missing_bytes
 
 
-def test_bytes_without_a_token_become_the_unknown_token_of_tokenizer_json(write):
+def test_bytes_without_a_token_become_the_unknown_token(write):
     tokenizer = backend(["<s>", "<unk>"], b"alowernt <>/sbku", unk_token="<unk>")
     folder = write(tokenizer, {"unk_token": "<unk>"})
     assert not assert_same(folder).drop_missing_bytes
@@ -315,7 +315,7 @@ def test_names_that_are_no_tokens_are_refused(write):
         (["merges.txt"], r"it holds merges\.txt"),
     ],
 )
-def test_a_folder_without_the_files_of_a_tokenizer_says_what_it_holds_and_what_to_do(tmp_path, files, message):
+def test_folder_without_a_tokenizer_says_what_it_holds(tmp_path, files, message):
     for name in files:
         (tmp_path / name).write_text("{}")
     expected = r"expected tokenizer\.json, which alone is enough, or vocab\.json and merges\.txt; "

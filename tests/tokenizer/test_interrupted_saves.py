@@ -109,7 +109,7 @@ def outcomes(root, load):
     [["plain", "characters"], pytest.param([*LOADERS][2:], marks=thorough)],
     ids=" ".join,
 )
-def test_a_save_killed_at_any_rename_leaves_an_old_or_a_new_tokenizer_or_an_error(tmp_path, saves):
+def test_killed_save_leaves_an_old_or_new_tokenizer_or_an_error(tmp_path, saves):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     subprocess.run([sys.executable, "-m", "support.killing", tmp_path, *saves], check=True, env=environment)
     for name in saves:

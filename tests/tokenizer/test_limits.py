@@ -44,7 +44,7 @@ def test_nested_patterns_split_as_in_tokenizers(native):
         assert count_in_process(pattern, text) == str(expected)
 
 
-def test_nested_possessive_pattern_is_refused_without_the_native_core():
+def test_nested_possessive_pattern_is_refused_without_a_core():
     said = count_in_process(NESTED_POSSESSIVE, "aaab", engine="reference")
     assert said.startswith("pattern '(?:(?:(?:")
     assert "nested repetitions that the package regex expands to over 262144 nodes" in said

@@ -54,7 +54,7 @@ def test_formats_that_carry_a_normalizer_give_it_back(tokenizer, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.gguf", "x.tiktoken"])
-def test_formats_without_normalizers_refuse_them_or_have_a_sidecar(tokenizer, tmp_path, name):
+def test_formats_without_normalizers_refuse_or_have_a_sidecar(tokenizer, tmp_path, name):
     try:
         tokenizer.convert_to(tmp_path / name)
     except ValueError as error:

@@ -46,7 +46,7 @@ def test_misspelt_option_of_loading_and_saving_is_refused(tmp_path):
     assert BPETokenizer.from_pretrained(tmp_path, image_token="<|endoftext|>").image_token == "<|endoftext|>"
 
 
-def test_option_of_other_classes_changes_nothing_and_is_a_warning(tmp_path, caplog):
+def test_option_of_other_classes_is_a_warning(tmp_path, caplog):
     TOKENIZER.save_pretrained(tmp_path)
     assert BPETokenizer.from_pretrained(tmp_path, do_lower_case=False).encode("Low") == TOKENIZER.encode("Low")
     assert "do_lower_case" not in caplog.text
@@ -57,7 +57,7 @@ def test_option_of_other_classes_changes_nothing_and_is_a_warning(tmp_path, capl
     assert "src_lang='en_XX' has no effect" in caplog.text
 
 
-def test_setting_with_the_name_of_a_method_is_refused_as_transformers_does(tmp_path):
+def test_setting_with_the_name_of_a_method_is_refused(tmp_path):
     TOKENIZER.save_pretrained(tmp_path)
     with pytest.raises(AttributeError, match="add_special_tokens conflicts with the method"):
         BPETokenizer.from_pretrained(tmp_path, add_special_tokens=True)

@@ -134,7 +134,7 @@ def rows_of(written):
     return [ids[begin:end].tolist() for begin, end in pairwise(offsets)]
 
 
-def test_files_have_the_ids_of_bulk_methods_and_the_manifest_the_options(tokenizer, sources, tmp_path, monkeypatch):
+def test_files_have_the_ids_of_bulk_methods(tokenizer, sources, tmp_path, monkeypatch):
     paths, texts = sources
     how = {"dropout": 0.25, "seed": 11}
     whole = tokenizer.encode_to_lists([paths[0].read_text()], first_text=0, **how)[0]

@@ -241,7 +241,7 @@ def test_push_to_hub_saves_and_hands_over(tokenizer, tmp_path, monkeypatch):
     assert AutoTokenizer.from_pretrained(tmp_path / "name").model == tokenizer.model
 
 
-def test_a_folder_of_gpt2_files_takes_the_pattern_of_its_tokenizer_json(tmp_path):
+def test_pattern_beside_gpt2_files_is_that_of_tokenizer_json(tmp_path):
     model = train(CORPUS, num_merges=30, special_tokens=SPECIALS, pattern="qwen2")
     BPETokenizer(model=model).save_pretrained(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text("{}")
@@ -311,7 +311,7 @@ def test_files_of_two_saves_are_no_tokenizer(two_folders, tmp_path, number):
             assert ("holds a different tokenizer than" in str(error.value)) == (named == "tokenizer.json")
 
 
-def test_a_file_that_was_changed_loads_once_its_digest_is_deleted(two_folders, tmp_path):
+def test_changed_file_loads_once_its_digest_is_deleted(two_folders, tmp_path):
     folder = mixed(two_folders, tmp_path / "mixed", ["vocab.json", "merges.txt"])
     content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
     content["model"]["ignore_merges"] = True
@@ -376,7 +376,7 @@ def test_links_to_files_elsewhere_are_followed(two_folders, tmp_path):
         load()
 
 
-def test_a_fast_tokenizer_may_be_saved_in_the_folder_with_more_tokens(two_folders, tmp_path):
+def test_fast_tokenizer_with_more_tokens_is_saved_in_the_folder(two_folders, tmp_path):
     folder = mixed(two_folders, tmp_path / "mixed", [])
     fast = PreTrainedTokenizerFast.from_pretrained(folder)
     fast.add_tokens(["<more>"])
@@ -387,7 +387,7 @@ def test_a_fast_tokenizer_may_be_saved_in_the_folder_with_more_tokens(two_folder
         BPETokenizer.from_pretrained(folder)
 
 
-def test_a_save_while_the_folder_is_loaded_gives_one_tokenizer_or_an_error(two_folders, tmp_path, monkeypatch):
+def test_save_while_loading_gives_one_tokenizer_or_an_error(two_folders, tmp_path, monkeypatch):
     folder = mixed(two_folders, tmp_path / "mixed", [])
     convert = BPETokenizer.convert_to_native_format
 

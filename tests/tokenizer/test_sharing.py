@@ -78,7 +78,7 @@ def test_threads_that_share_a_tokenizer_get_what_one_alone_gets(tokenizer, expec
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_child_forked_while_threads_encode_encodes_as_its_parent(tokenizer, expected):
+def test_child_forked_while_threads_encode_encodes_alike(tokenizer, expected):
     tokenizer(TEXTS)
     tokenizer.encode_to_lists(TEXTS, num_workers=4)
     context = multiprocessing.get_context("fork")
@@ -219,7 +219,7 @@ def test_files_encoded_while_tokens_are_added_are_encoded_alike(tokenizer, tmp_p
     assert np.load(written.ids).tolist() == expected * 2
 
 
-def test_threads_that_use_a_tokenizer_see_it_with_all_of_what_another_adds_or_nothing(tokenizer, tmp_path):
+def test_threads_see_all_tokens_that_another_adds_or_none(tokenizer, tmp_path):
     add = adding(tokenizer)
     ways = [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
 
@@ -299,7 +299,7 @@ def test_calls_do_not_change_the_attributes(tokenizer, tmp_path):
             assert {name: pickle.dumps(value) for name, value in vars(tokenizer).items()} == before
 
 
-def test_applying_a_chat_template_does_not_change_the_fingerprint(tokenizer, hash_of):
+def test_chat_template_does_not_change_the_fingerprint(tokenizer, hash_of):
     pytest.importorskip("jinja2", reason="chat templates need jinja2")
     before = hash_of(tokenizer)
     assert tokenizer.apply_chat_template(CHAT)["input_ids"] == tokenizer.encode("<|user|>lower")
@@ -340,7 +340,7 @@ def test_the_fingerprint_is_the_same_in_another_process(tokenizer, tmp_path, has
 # datasets and data loaders
 
 
-def test_datasets_map_in_processes_gives_the_ids_and_finds_them_again(tokenizer, expected, tmp_path, monkeypatch):
+def test_datasets_map_in_processes_finds_the_ids_again(tokenizer, expected, tmp_path, monkeypatch):
     datasets = pytest.importorskip("datasets", reason="Dataset.map needs datasets")
     datasets.Dataset.from_dict({"text": TEXTS}).save_to_disk(tmp_path / "data")
 
@@ -386,7 +386,7 @@ def test_workers_of_a_data_loader_give_the_ids(tokenizer, start):
     assert torch.cat(list(encoded_alone)).tolist() == wanted
 
 
-def test_token_added_while_another_thread_changes_settings_is_found(tokenizer):
+def test_token_added_while_settings_change_is_found(tokenizer):
     interval, is_done = sys.getswitchinterval(), threading.Event()
 
     def change_settings():

@@ -55,7 +55,7 @@ def test_decoders_give_the_same_text(tokenizer, ids):
     assert [tokenizer.decode(ids)] == tokenizer.batch_decode([ids])
 
 
-def test_the_ends_of_bytes_are_not_lost_and_errors_decide_how_they_look():
+def test_errors_decides_how_incomplete_bytes_look():
     tokenizer = BPETokenizer.train(CORPUS, vocab_size=256, errors="backslashreplace")
     assert tokenizer.decode([0xE4, 0xBD]) == r"\xe4\xbd"
     assert BPETokenizer.train(CORPUS, vocab_size=256).decode([0xE4, 0xBD]) == "\ufffd"
@@ -111,7 +111,7 @@ def test_a_missing_byte_is_an_error_or_the_unknown_token():
     assert tokenizer.convert_tokens_to_ids("no such token") == unknown
 
 
-def test_an_id_outside_the_vocabulary_is_skipped_with_a_warning_or_unknown(tokenizer, caplog):
+def test_id_outside_the_vocabulary_is_skipped_or_unknown(tokenizer, caplog):
     logging.getLogger("transformers").propagate = True
     try:
         assert tokenizer.decode([108, 9999, 111]) == "lo"
@@ -121,7 +121,7 @@ def test_an_id_outside_the_vocabulary_is_skipped_with_a_warning_or_unknown(token
     assert BPETokenizer(model=tokenizer.model, unk_token="<pad>").decode([108, 9999]) == "l<pad>"
 
 
-def test_gaps_in_the_ids_are_filled_so_that_no_new_token_collides(tmp_path):
+def test_gaps_in_the_ids_collide_with_no_new_token(tmp_path):
     model = BPEModel({5: b"a", 2: b"b", 9: b"ab", 4: b"<s>"}, [(b"a", b"b")], ("<s>",))
     tokenizer = BPETokenizer(model=model)
     assert (tokenizer.vocab_size, len(tokenizer)) == (10, 10)
@@ -149,7 +149,7 @@ def test_endoftext_is_bos_and_eos_unless_something_else_is_said():
     assert BPETokenizer(model=model, eos_token=None).eos_token is None
 
 
-def test_named_tokens_of_training_are_special_tokens_of_the_model():
+def test_named_tokens_of_training_are_special_in_the_model():
     tokenizer = BPETokenizer.train(CORPUS, 262, ["<a>"], eos_token="</s>", extra_special_tokens=["<b>", "<a>"])
     assert tokenizer.model.special_tokens == ("<a>", "</s>", "<b>")
     assert tokenizer.eos_token_id == 257
@@ -203,7 +203,7 @@ def test_train_takes_counts_and_their_special_tokens():
     assert tokenizer.encode("<|x|>") == [256]
 
 
-def test_train_new_from_iterator_keeps_settings_and_special_tokens(tokenizer):
+def test_train_new_from_iterator_keeps_special_tokens(tokenizer):
     new = tokenizer.train_new_from_iterator(
         iter([["newer and newer"], ["older and older"]]),
         vocab_size=270,
@@ -229,7 +229,7 @@ def test_train_new_from_iterator_makes_a_model_of_its_own_merges():
     assert b"abc" not in new.model.vocab.values()
 
 
-def test_train_new_from_iterator_renames_named_tokens_and_keeps_flags():
+def test_train_new_from_iterator_renames_named_tokens():
     tokenizer = BPETokenizer.train(CORPUS, 262, mask_token=AddedToken("<m>", lstrip=True), model_max_length=9)
     new = tokenizer.train_new_from_iterator(["abc abc"], 260, special_tokens_map={"<m>": "[M]"}, pattern="qwen2")
     assert (new.mask_token, new.pattern, new.model_max_length) == ("[M]", "qwen2", 9)

@@ -16,7 +16,7 @@ from support.transformers_features import skip_without
 HAS_CLEANING = hasattr(PreTrainedTokenizerBase, "clean_up_tokenization")
 
 
-def test_a_tokenizer_can_be_made_where_special_tokens_pattern_defaults_to_that_of_bert(monkeypatch):
+def test_special_tokens_pattern_of_bert_as_default_is_ignored(monkeypatch):
     make = PreTrainedTokenizer.__init__
 
     def make_with_default_of_5_0(self, **kwargs):
@@ -30,14 +30,14 @@ def test_a_tokenizer_can_be_made_where_special_tokens_pattern_defaults_to_that_o
 
 @skip_without("clean_up_tokenization", HAS_CLEANING)
 @given(st.lists(st.sampled_from([*" .?!,'ntmsvrex", " 've", " n't"])).map("".join))
-def test_spaces_are_cleaned_as_by_transformers_where_it_has_no_method_for_it(text):
+def test_spaces_are_cleaned_as_by_transformers(text):
     expected = PreTrainedTokenizerBase.clean_up_tokenization(None, text)
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(PreTrainedTokenizerBase, "clean_up_tokenization")
         assert clean_up_tokenization(None, text) == expected
 
 
-def test_the_error_of_a_constructor_is_not_hidden_by_missing_protobuf():
+def test_missing_protobuf_does_not_hide_an_error():
     original = ValueError("raised by the constructor")
     for missing, context, expected in (
         ("protobuf", original, original),

@@ -113,7 +113,7 @@ def unpack_tests(archive, package):
 
 @thorough
 @pytest.mark.parametrize("case", SKIPPED_IN)
-def test_the_common_suite_of_transformers_passes_and_skips_only_what_is_known(case, request, capsys):
+def test_common_suite_of_transformers_skips_what_is_known(case, request, capsys):
     if case.startswith(("GPT2", "Mistral", "Gemma3")):
         request.getfixturevalue("test_data")
     found = {"passed": {}, "skipped": {}, "failed": {}}

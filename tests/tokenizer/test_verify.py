@@ -59,7 +59,7 @@ def test_stress_texts_have_each_added_token_in_every_context(tokenizer):
             assert part in text
 
 
-def test_stress_texts_leave_out_only_characters_with_missing_bytes():
+def test_stress_texts_leave_out_characters_with_missing_bytes():
     model = BPEModel({byte: bytes([byte]) for byte in range(256) if byte not in b"QZ<"} | {256: b"<x>"}, [], ["<x>"])
     tokenizer = BPETokenizer(model=model)
     texts = stress_texts(tokenizer.definition)
@@ -71,7 +71,7 @@ def test_stress_texts_leave_out_only_characters_with_missing_bytes():
     assert tuple(stress_texts(unknown.definition)[: len(STRESS_TEXTS)]) == STRESS_TEXTS
 
 
-def test_texts_that_the_tokenizer_refuses_are_left_out_but_no_others():
+def test_texts_that_the_tokenizer_refuses_are_left_out():
     few = BPEModel({97: b"a", 120: b"x", 256: b"<x>"}, [], ["<x>"])
     sides = [side_of_loaded(BPETokenizer(model=model), "") for model in (few, BPEModel(BYTES, []))]
     mismatch = find_mismatch(*sides, skip_refused=True)
@@ -119,7 +119,7 @@ def no_merges(tokenizer):
         (lambda text: text[:-9], r"tokenizers\.Tokenizer\.from_file cannot load the folder"),
     ],
 )
-def test_a_damaged_tokenizer_json_is_refused_and_the_old_files_stay(tmp_path, monkeypatch, damage, message):
+def test_damaged_tokenizer_json_leaves_the_old_files(tmp_path, monkeypatch, damage, message):
     merges = [(b"l", b"o"), (b"1", b"2")]
     tokenizer = BPETokenizer(model=BPEModel(BYTES | {256: b"lo", 257: b"12"}, merges, (), r"\d|\D+"))
     tokenizer.save_pretrained(tmp_path)
@@ -145,9 +145,7 @@ def test_damaged_gpt2_files_are_refused(tokenizer, tmp_path, monkeypatch):
     ("special", "message"),
     [(True, "with added special tokens\n"), (False, "with added special tokens, with the second text")],
 )
-def test_special_tokens_of_the_fast_class_are_verified_for_texts_and_pairs(
-    tokenizer, tmp_path, monkeypatch, special, message
-):
+def test_special_tokens_of_the_fast_class_are_verified(tokenizer, tmp_path, monkeypatch, special, message):
     class Other(PreTrainedTokenizerFast):
         def _encode_plus(self, text, text_pair=None, add_special_tokens=True, **kwargs):
             encoded = super()._encode_plus(text, text_pair, add_special_tokens, **kwargs)
@@ -170,7 +168,7 @@ def test_pattern_that_other_libraries_read_otherwise_is_saved(tmp_path):
             assert BPETokenizer.from_pretrained(tmp_path / str(number)).model == tokenizer.model
 
 
-def test_saving_changes_nothing_in_the_tokenizer_and_says_nothing(tmp_path, caplog, capfd):
+def test_saving_changes_no_tokenizer_and_says_nothing(tmp_path, caplog, capfd):
     tokenizer = BPETokenizer.train(CORPUS, 262, SPECIALS, model_max_length=3)
     caplog.clear()  # of the hint that <pad> has no role
     before = pickle.dumps(tokenizer)
@@ -187,7 +185,7 @@ def test_a_folder_can_be_verified_at_any_time(tokenizer, tmp_path):
         verify_folder(tmp_path, tokenizer)
 
 
-def test_a_loaded_tokenizer_that_was_changed_is_not_taken_for_its_file(tmp_path):
+def test_changed_tokenizer_is_not_taken_for_its_file(tmp_path):
     tokenizer = BPETokenizer.train(["low lower"], vocab_size=262, special_tokens=["<s>"])
     tokenizer.save_pretrained(tmp_path)
     path = tmp_path / "tokenizer.json"

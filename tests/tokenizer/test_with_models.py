@@ -86,7 +86,7 @@ def test_collator_with_padding_fills_up_to_the_longest_row(tokenizer):
         assert mask == [1] * length + [0] * (len(ids) - length)
 
 
-def test_language_modeling_collator_leaves_only_padding_out_of_the_labels(tokenizer):
+def test_language_modeling_collator_has_labels_but_for_padding(tokenizer):
     batch = DataCollatorForLanguageModeling(tokenizer, mlm=False)(rows_of(tokenizer))
     kept = batch["input_ids"] != tokenizer.pad_token_id
     assert (batch["labels"] == torch.where(kept, batch["input_ids"], -100)).all()
@@ -115,7 +115,7 @@ def test_whole_words_are_masked_as_with_a_fast_tokenizer(tokenizer, fast):
     assert (batches[0]["input_ids"] == tokenizer.mask_token_id).any()
 
 
-def test_collators_for_labelled_tokens_and_for_pairs_fill_the_labels_up(tokenizer):
+def test_collators_of_labels_and_pairs_fill_the_labels_up(tokenizer):
     rows = [dict(row) for row in rows_of(tokenizer)]
     for row in rows:
         row["labels"] = [1] * len(row["input_ids"])
@@ -142,7 +142,7 @@ def test_words_and_their_labels_find_each_other_by_word_ids(tokenizer, fast):
 # Trainer
 
 
-def test_trainer_trains_and_its_checkpoint_loads_with_auto_tokenizer(tokenizer, tmp_path):
+def test_checkpoint_of_trainer_loads_with_auto_tokenizer(tokenizer, tmp_path):
     pytest.importorskip("accelerate", reason="Trainer needs accelerate")
     from transformers import Trainer, TrainingArguments
 
@@ -176,7 +176,7 @@ CHAT = [{"role": "user", "content": "lowest 你好"}]
 
 
 @pytest.mark.parametrize("prompt", ["lowest 你好", TEXTS, CHAT], ids=["a text", "texts", "a chat"])
-def test_text_generation_pipeline_gives_what_it_gives_with_a_fast_tokenizer(tokenizer, fast, model, prompt):
+def test_text_generation_is_as_with_a_fast_tokenizer(tokenizer, fast, model, prompt):
     if prompt is CHAT:
         pytest.importorskip("jinja2", reason="chat templates need jinja2")
     ours, theirs = (
@@ -205,7 +205,7 @@ LONG = " ".join(TEXTS) * 8
     ],
     ids=str,
 )
-def test_token_classification_finds_the_places_that_it_finds_with_a_fast_tokenizer(tokenizer, fast, options):
+def test_token_classification_is_as_with_a_fast_tokenizer(tokenizer, fast, options):
     labels = dict(enumerate(["O", "B-X", "I-X"]))
     model = make_model(tokenizer, "ForTokenClassification", num_labels=3, id2label=labels)
     ours, theirs = (
@@ -233,7 +233,7 @@ def test_question_answering_windows_cover_the_context(tokenizer, fast):
         assert ours.sequence_ids(row) == theirs.sequence_ids(row)
 
 
-def test_fill_mask_pipeline_gives_what_it_gives_with_a_fast_tokenizer(tokenizer, fast):
+def test_fill_mask_is_as_with_a_fast_tokenizer(tokenizer, fast):
     model = make_model(tokenizer, "ForMaskedLM", "Bert")
     ours, theirs = (
         pipeline("fill-mask", model=model, tokenizer=each)("lowest <mask> 你好") for each in (tokenizer, fast)
@@ -242,7 +242,7 @@ def test_fill_mask_pipeline_gives_what_it_gives_with_a_fast_tokenizer(tokenizer,
     assert len(ours) == 5
 
 
-def test_feature_extraction_pipeline_gives_what_it_gives_with_a_fast_tokenizer(tokenizer, fast):
+def test_feature_extraction_is_as_with_a_fast_tokenizer(tokenizer, fast):
     model = make_model(tokenizer, "Model")
     ours, theirs = (
         pipeline("feature-extraction", model=model, tokenizer=each)(TEXTS[2], truncation=True)
@@ -303,7 +303,7 @@ def test_streamer_prints_what_is_generated(model, tokenizer, capsys):
     assert capsys.readouterr().out == tokenizer.decode(ids) + "\n" == TEXT + "\n"
 
 
-def test_streamer_prints_bytes_that_are_no_text_as_decoding_shows_them(model, tokenizer, capsys):
+def test_streamer_prints_invalid_bytes_as_decoding_does(model, tokenizer, capsys):
     torch.manual_seed(1)
     prompt = tokenizer("low", return_tensors="pt")
     ids = model.generate(
@@ -330,7 +330,7 @@ def test_iterator_streamer_gives_whole_characters(model, tokenizer):
     assert len([piece for piece in pieces if piece]) > 4
 
 
-def test_decode_stream_gives_each_character_as_soon_as_it_is_whole(model, tokenizer):
+def test_decode_stream_gives_a_character_once_it_is_whole(model, tokenizer):
     ids = dictate(model, tokenizer, TEXT)
     stream, text = tokenizer.decode_stream(), ""
     for number, token_id in enumerate(ids, start=1):

@@ -31,7 +31,7 @@ def test_a_property_is_computed_once_for_each_instance():
     assert Squares.square.__doc__ == "The square of two."
 
 
-def test_a_property_of_another_instance_can_be_read_while_one_is_computed():
+def test_property_of_another_instance_is_read_meanwhile():
     # A lock of the class, as before Python 3.12, would stay locked in a child that is forked meanwhile.
     busy, other = Squares(), Squares()
     thread = threading.Thread(target=lambda: busy.waits)

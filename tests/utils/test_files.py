@@ -92,7 +92,7 @@ def test_folders_are_made_where_there_are_none(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ValueError, OSError, KeyboardInterrupt, SystemExit])
-def test_an_exception_in_the_body_leaves_the_old_files_and_nothing_else(folder, error):
+def test_exception_in_the_body_leaves_only_the_old_files(folder, error):
     def fail_after_writing():
         with staged_folder(folder) as staging:
             write_all(staging)
@@ -105,7 +105,7 @@ def test_an_exception_in_the_body_leaves_the_old_files_and_nothing_else(folder, 
     assert sorted(path.name for path in folder.iterdir()) == ["a.json", "b", "d.txt"]
 
 
-def test_an_exception_in_the_body_leaves_no_folder_where_none_was(tmp_path):
+def test_exception_in_the_body_leaves_no_new_folder(tmp_path):
     with pytest.raises(ValueError, match="body"), staged_folder(tmp_path / "folder"):
         raise ValueError("body")
     assert [*tmp_path.iterdir()] == []
@@ -194,7 +194,7 @@ def test_a_failing_rename_leaves_the_old_files_and_nothing_stray(folder, on_rena
 
 
 @pytest.mark.parametrize("failing", range(1, RENAMES))
-def test_old_files_that_cannot_be_put_back_are_kept_until_new_ones_are_there(folder, on_rename, failing):
+def test_old_files_are_kept_until_new_ones_are_there(folder, on_rename, failing):
     renames = []
 
     def fail():
@@ -226,7 +226,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused_and_left(folder):
 
 
 @pytest.mark.parametrize("last", ["a.json", "d.txt"])
-def test_files_are_on_the_disk_before_any_is_renamed_and_the_last_is_renamed_last(folder, monkeypatch, last):
+def test_files_are_flushed_and_then_renamed_in_order(folder, monkeypatch, last):
     events, fsync, replace = [], os.fsync, Path.replace
     names = {(folder / name).stat().st_ino: f"old {name}" for name in NAMES}
 
@@ -292,7 +292,7 @@ def child_command(folder, renames):
 
 @needs_sigkill
 @pytest.mark.parametrize("renames", range(RENAMES))
-def test_a_killed_process_leaves_one_set_of_files_or_misses_the_last(folder, renames):
+def test_killed_process_leaves_one_set_of_files_or_no_last_one(folder, renames):
     child = subprocess.run(child_command(folder, renames), check=False)
     assert child.returncode == -signal.SIGKILL
     expected = dict.fromkeys(NAMES, OLD) | dict.fromkeys(NAMES[: max(renames - 1, 0)], NEW) | KEPT
@@ -309,7 +309,7 @@ def test_a_killed_process_leaves_one_set_of_files_or_misses_the_last(folder, ren
 
 
 @needs_sigkill
-def test_files_set_aside_by_an_interrupted_save_survive_other_saves(folder):
+def test_files_set_aside_by_an_interrupted_save_survive(folder):
     subprocess.run(child_command(folder, 2), check=False)
     write_atomically(folder / "other.txt", "other")
     (left,) = hidden(folder)
@@ -341,7 +341,7 @@ def test_the_next_save_deletes_what_killed_processes_have_left(folder):
     assert contents(folder) == dict.fromkeys(NAMES, OLD) | KEPT
 
 
-def test_a_folder_of_others_is_not_taken_for_one_of_a_killed_process(folder):
+def test_folder_of_others_is_not_one_of_a_killed_process(folder):
     write_all(folder, [".saving-money/plan.txt", ".saving-money/new/plan.txt"], OLD)
     save(folder)
     assert contents(folder / ".saving-money") == {"plan.txt": OLD, "new/plan.txt": OLD}
@@ -437,7 +437,7 @@ def test_a_lock_that_is_never_released_is_an_error_that_names_it(folder, monkeyp
         assert saved(folder) == before
 
 
-def test_a_lock_file_that_another_save_deletes_meanwhile_is_not_held(tmp_path, monkeypatch):
+def test_lock_file_that_another_save_deletes_is_not_held(tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
     path, flock = tmp_path / "lock", fcntl.flock
 
