@@ -1,6 +1,7 @@
 """Methods that hf_bpe answers itself give what transformers' own methods give, which are asked through `super()`."""
 
 import copy
+import itertools
 import pickle
 from functools import cache
 
@@ -341,15 +342,23 @@ def test_changes_are_seen_by_the_next_call(kind, change):
 
 
 def test_a_long_text_is_warned_about_once(caplog):
-    for kind in CLASSES:
+    calls = {
+        "rows": lambda tokenizer, text: tokenizer([text]),
+        "call": lambda tokenizer, text: tokenizer(text),
+        "encode": lambda tokenizer, text: tokenizer.encode(text),
+    }
+    for kind, (name, call) in itertools.product(CLASSES, calls.items()):
         caplog.clear()
         tokenizer, _ = make.__wrapped__(kind, "short")
         state = pickle.dumps(tokenizer)
-        tokenizer("low"), tokenizer.encode("low")
-        assert not caplog.records
-        tokenizer("low lower newest widest low"), tokenizer.encode("low lower newest widest low")
-        assert kind != "python" or pickle.dumps(tokenizer) == state
-        assert [record.getMessage().split(" length")[0] for record in caplog.records] == ["Token indices sequence"]
+        with case(kind, name):
+            call(tokenizer, "zzzz")  # and <|x|>, so 5 ids, which no merge joins
+            assert not caplog.records
+            for _ in range(2):
+                call(tokenizer, "zzzzz")
+            assert kind != "python" or pickle.dumps(tokenizer) == state
+            (record,) = caplog.records
+            assert "longer than the specified maximum sequence length for this model (6 > 5)" in record.getMessage()
 
 
 def test_results_pickle_without_their_tokenizer():
