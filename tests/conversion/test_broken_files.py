@@ -16,6 +16,7 @@ from hf_bpe import BPETokenizer, train
 from hf_bpe.conversion import Definition
 from hf_bpe.conversion import _formats as formats
 from hf_bpe.formats import _tokenizer_json as tokenizer_json
+from support.cases import case
 from support.commands import error, run
 from support.profiles import by_profile
 from support.strategies import damaged
@@ -325,21 +326,22 @@ def test_a_byte_order_mark_and_crlf_are_read_all_the_same(whole, tmp_path, name,
     assert run("inspect", source_of(folder, name)).stdout == expected
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (pickle.dumps([1, 2]), "unknown format; expected one of hf, "),
-        (b"", "unknown format"),
-        (b"GIF89a", "unknown format; expected one of "),
-        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\x0c\n\x03<s>", "a SentencePiece model, which transformers reads"),
-        (b"\n" * 9, "unknown format"),
-    ],
-)
-def test_other_files_are_refused_by_their_content(tmp_path, content, message):
-    path = tmp_path / "some.file"
-    path.write_bytes(content)
-    assert message in error("convert", path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+OTHER_CONTENTS = [
+    (pickle.dumps([1, 2]), "unknown format; expected one of hf, "),
+    (b"", "unknown format"),
+    (b"GIF89a", "unknown format; expected one of "),
+    (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\x0c\n\x03<s>", "a SentencePiece model, which transformers reads"),
+    (b"\n" * 9, "unknown format"),
+]
+
+
+def test_other_files_are_refused_by_their_content(tmp_path):
+    for content, message in OTHER_CONTENTS:
+        with case(content):
+            path = tmp_path / "some.file"
+            path.write_bytes(content)
+            assert message in error("convert", path, tmp_path / "out")
+            assert not (tmp_path / "out").exists()
 
 
 def test_folders_and_missing_files_are_named(tmp_path):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPEModel
 from hf_bpe.conversion import read_gpt2, write_gpt2
 from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab, render_gpt2
+from support.cases import case
 from support.engines import use_engine
 from support.strategies import models
 
@@ -203,16 +204,16 @@ HUGE = {
 }
 
 
-@pytest.mark.parametrize(("vocab", "merges", "message"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_file_is_refused_with_its_name_and_the_place(tmp_path, vocab, merges, message):
-    with pytest.raises(ValueError, match=message):
-        read(tmp_path, vocab, merges)
+def test_a_broken_file_is_refused_with_its_name_and_the_place(tmp_path):
+    for vocab, merges, message in BROKEN.values():
+        with case(vocab, merges), pytest.raises(ValueError, match=message):
+            read(tmp_path, vocab, merges)
 
 
-@pytest.mark.parametrize("vocab", HUGE.values(), ids=HUGE)
-def test_json_beyond_the_limits_of_the_parser_is_refused_with_the_name_of_the_file(tmp_path, vocab):
-    with pytest.raises(ValueError, match=r"vocab\.json: "):
-        read(tmp_path, vocab, MERGES)
+def test_json_beyond_the_limits_of_the_parser_is_refused_with_the_name_of_the_file(tmp_path):
+    for vocab in HUGE.values():
+        with case(vocab), pytest.raises(ValueError, match=r"vocab\.json: "):
+            read(tmp_path, vocab, MERGES)
 
 
 @pytest.mark.parametrize("broken", ["vocab.json", "merges.txt"])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPEModel, train
 from hf_bpe.conversion import Definition, Hints
 from hf_bpe.conversion._text import FORMAT, MERGES_FILE, VOCAB_FILE, escape, unescape
+from support.cases import case
 from support.strategies import any_bytes, models
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -193,19 +194,20 @@ def test_our_files_go_before_others_in_the_folder(folder):
     assert FORMAT.read(folder, Hints()).model.vocab == {6: b"b"}
 
 
-@pytest.mark.parametrize(
-    ("vocab", "merges"),
-    [
-        ("[PAD]\n[UNK]\nthe\n", "#version: 0.2\nt h\n"),
-        ("a\t5\n", "#version: 0.2\na b\n"),
-        ("[PAD]\nthe\n", "1\t2\t3\n"),
-        ("a\t-3.5\n", ""),
-    ],
-)
-def test_other_files_of_the_same_names_are_not_taken_for_these(folder, vocab, merges):
-    with pytest.raises(ValueError, match=str(folder)):
-        read_files(folder, vocab, merges)
-    assert not FORMAT.matches(folder, b"")
+OTHER_FILES = [
+    ("[PAD]\n[UNK]\nthe\n", "#version: 0.2\nt h\n"),
+    ("a\t5\n", "#version: 0.2\na b\n"),
+    ("[PAD]\nthe\n", "1\t2\t3\n"),
+    ("a\t-3.5\n", ""),
+]
+
+
+def test_other_files_of_the_same_names_are_not_taken_for_these(folder):
+    for vocab, merges in OTHER_FILES:
+        with case(vocab):
+            with pytest.raises(ValueError, match=str(folder)):
+                read_files(folder, vocab, merges)
+            assert not FORMAT.matches(folder, b"")
 
 
 def test_a_file_or_a_folder_without_both_files_is_not_of_this_form(tmp_path):
@@ -254,12 +256,13 @@ BROKEN += [(AB, merges, said) for merges, said in BROKEN_MERGES.items()]
 BROKEN += [(AB + "xy\t257\naxy\t258\n", "97\t257\t258\n", NO_PART)]
 
 
-@pytest.mark.parametrize(("vocab", "merges", "message"), BROKEN)
-def test_broken_files_are_refused_with_the_location(folder, vocab, merges, message):
-    with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        read_files(folder, vocab, merges)
-    assert str(caught.value).startswith(str(folder))
-    assert "\n" not in str(caught.value)
+def test_broken_files_are_refused_with_the_location(folder):
+    for vocab, merges, message in BROKEN:
+        with case(vocab, merges):
+            with pytest.raises(ValueError, match=re.escape(message)) as caught:
+                read_files(folder, vocab, merges)
+            assert str(caught.value).startswith(str(folder))
+            assert "\n" not in str(caught.value)
 
 
 def test_merges_that_would_double_tokens_without_end_are_refused(folder):
@@ -281,24 +284,25 @@ def test_unusual_files_are_refused_next_to_our_sidecar(folder):
         assert "line 98: expected " in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"special_tokens": {"<t>": 256}}, r"vocab\.tsv: expected token 256 to be the special token '<t>', got b'<s>'"),
-        ({"special_tokens": {"<s>": 257}}, r"vocab\.tsv: special token '<s>' cannot have the id 257"),
-        ({"special_tokens": {"<s>": "256"}}, r"vocab\.tsv\.json: special_tokens: expected ids, got '256'"),
-        ({"special_tokens": {"<s>": [256]}}, r"vocab\.tsv\.json: special_tokens: expected ids, got \[256\]"),
-        ({"special_tokens": {"\ud800": 256}}, r"vocab\.tsv: expected token 256 to be the special token '\\ud800', got"),
-        ({"special_tokens": {"\ud800": 300}}, r"vocab\.tsv: special token '\\ud800' holds a lone surrogate"),
-        ({"normalizer": "Bert"}, r"vocab\.tsv: normalizer: expected one of"),
-    ],
-)
-def test_a_sidecar_that_contradicts_the_files_is_refused(folder, change, message):
-    write(BPEModel(dict(enumerate([*BYTES, b"<s>", b"ab"])), [(b"a", b"b")], ("<s>",)), folder)
-    content = json.loads((folder / SIDECAR).read_text("utf-8"))
-    (folder / SIDECAR).write_text(json.dumps(content | change), encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        FORMAT.read(folder, Hints())
+CONTRADICTIONS = [
+    ({"special_tokens": {"<t>": 256}}, r"vocab\.tsv: expected token 256 to be the special token '<t>', got b'<s>'"),
+    ({"special_tokens": {"<s>": 257}}, r"vocab\.tsv: special token '<s>' cannot have the id 257"),
+    ({"special_tokens": {"<s>": "256"}}, r"vocab\.tsv\.json: special_tokens: expected ids, got '256'"),
+    ({"special_tokens": {"<s>": [256]}}, r"vocab\.tsv\.json: special_tokens: expected ids, got \[256\]"),
+    ({"special_tokens": {"\ud800": 256}}, r"vocab\.tsv: expected token 256 to be the special token '\\ud800', got"),
+    ({"special_tokens": {"\ud800": 300}}, r"vocab\.tsv: special token '\\ud800' holds a lone surrogate"),
+    ({"normalizer": "Bert"}, r"vocab\.tsv: normalizer: expected one of"),
+]
+
+
+def test_a_sidecar_that_contradicts_the_files_is_refused(folder):
+    for change, message in CONTRADICTIONS:
+        with case(change):
+            write(BPEModel(dict(enumerate([*BYTES, b"<s>", b"ab"])), [(b"a", b"b")], ("<s>",)), folder)
+            content = json.loads((folder / SIDECAR).read_text("utf-8"))
+            (folder / SIDECAR).write_text(json.dumps(content | change), encoding="utf-8")
+            with pytest.raises(ValueError, match=message):
+                FORMAT.read(folder, Hints())
 
 
 def test_a_sidecar_without_an_entry_is_refused(folder):

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from hf_bpe import BPEModel
 from hf_bpe.core._model import MAX_TOKEN_BYTES, check_special_tokens
+from support.cases import case
 from support.strategies import models
 
 VOCAB = {97: b"a", 98: b"b", 256: b"ab", 300: b"ba", 257: b"<|x|>", 258: b"<|y|>"}
@@ -28,51 +29,53 @@ class Pair(NamedTuple):
 Ids = enum.IntEnum("Ids", {"A": 97})
 
 
-@pytest.mark.parametrize(
-    ("vocab", "error", "message"),
-    [
-        ([b"a"], TypeError, "vocab: expected a dict of int to bytes, got list"),
-        ({"7": b"a"}, TypeError, "vocab: id '7' is str, expected int"),
-        ({True: b"a"}, TypeError, "vocab: id True is bool, expected int"),
-        ({7: "a"}, TypeError, "vocab: token 7 is str, expected bytes"),
-        ({-1: b"a"}, ValueError, "vocab: id -1 of token b'a' is not between 0 and 2**32 - 1"),
-        ({2**32: b"a"}, ValueError, "vocab: id 4294967296 of token b'a' is not between"),
-        ({7: b""}, ValueError, "vocab: token 7 is empty"),
-        ({7: b"a", 8: bytearray(b"b")}, TypeError, "vocab: token 8 is bytearray, expected bytes"),
-        ({9: b"a", 8: b"", -1: b"b", "7": b"c"}, ValueError, "vocab: token 8 is empty"),
-        ({7: b"a", 8: b"b", 9: b"a"}, ValueError, "vocab: token b'a' has two ids, 7 and 9"),
-    ],
-)
-def test_vocab_is_checked(vocab, error, message):
-    with pytest.raises(error) as caught:
-        BPEModel(vocab, [])
-    assert message in str(caught.value)
+WRONG_VOCABULARIES = [
+    ([b"a"], TypeError, "vocab: expected a dict of int to bytes, got list"),
+    ({"7": b"a"}, TypeError, "vocab: id '7' is str, expected int"),
+    ({True: b"a"}, TypeError, "vocab: id True is bool, expected int"),
+    ({7: "a"}, TypeError, "vocab: token 7 is str, expected bytes"),
+    ({-1: b"a"}, ValueError, "vocab: id -1 of token b'a' is not between 0 and 2**32 - 1"),
+    ({2**32: b"a"}, ValueError, "vocab: id 4294967296 of token b'a' is not between"),
+    ({7: b""}, ValueError, "vocab: token 7 is empty"),
+    ({7: b"a", 8: bytearray(b"b")}, TypeError, "vocab: token 8 is bytearray, expected bytes"),
+    ({9: b"a", 8: b"", -1: b"b", "7": b"c"}, ValueError, "vocab: token 8 is empty"),
+    ({7: b"a", 8: b"b", 9: b"a"}, ValueError, "vocab: token b'a' has two ids, 7 and 9"),
+]
 
 
-@pytest.mark.parametrize(
-    ("merge", "error", "message"),
-    [
-        (b"ab", TypeError, "merge 1: expected a pair of bytes, got b'ab'"),
-        (("b", "a"), TypeError, "merge 1: expected a pair of bytes, got ('b', 'a')"),
-        ({b"b", b"a"}, TypeError, "merge 1: expected a pair of bytes, got {"),
-        (7, TypeError, "merge 1: expected a pair of bytes, got 7"),
-        (([b"b"], b"a"), TypeError, "merge 1: expected a pair of bytes, got ([b'b'], b'a')"),
-        ((Bytes(b"a"), b"b"), TypeError, "merge 1: expected a pair of bytes"),
-        ((b"b",), TypeError, "merge 1: expected a pair of bytes"),
-        ((b"b", b"a", b"b"), TypeError, "merge 1: expected a pair of bytes"),
-        ((b"c", b"a"), ValueError, "merge 1, (b'c', b'a'): its first part is not a token of the vocabulary"),
-        ((b"a", b"c"), ValueError, "merge 1, (b'a', b'c'): its second part is not a token of the vocabulary"),
-        ((b"b", b"b"), ValueError, "merge 1, (b'b', b'b'): its result is not a token of the vocabulary"),
-        ((b"<|x|>", b"a"), ValueError, "merge 1, (b'<|x|>', b'a'): its first part is a special token"),
-        ((b"a", b"<|x|>"), ValueError, "merge 1, (b'a', b'<|x|>'): its second part is a special token"),
-        ((b"b", b"a"), ValueError, "merge 1, (b'b', b'a'): its result is a special token"),
-        ((b"a", b"b"), ValueError, "merge 1, (b'a', b'b'): merge 0 is the same pair"),
-    ],
-)
-def test_merges_are_checked(merge, error, message):
-    with pytest.raises(error) as caught:
-        BPEModel(VOCAB, [(b"a", b"b"), merge], ["<|x|>", "ba"])
-    assert message in str(caught.value)
+def test_vocab_is_checked():
+    for vocab, error, message in WRONG_VOCABULARIES:
+        with case(vocab):
+            with pytest.raises(error) as caught:
+                BPEModel(vocab, [])
+            assert message in str(caught.value)
+
+
+WRONG_MERGES = [
+    (b"ab", TypeError, "merge 1: expected a pair of bytes, got b'ab'"),
+    (("b", "a"), TypeError, "merge 1: expected a pair of bytes, got ('b', 'a')"),
+    ({b"b", b"a"}, TypeError, "merge 1: expected a pair of bytes, got {"),
+    (7, TypeError, "merge 1: expected a pair of bytes, got 7"),
+    (([b"b"], b"a"), TypeError, "merge 1: expected a pair of bytes, got ([b'b'], b'a')"),
+    ((Bytes(b"a"), b"b"), TypeError, "merge 1: expected a pair of bytes"),
+    ((b"b",), TypeError, "merge 1: expected a pair of bytes"),
+    ((b"b", b"a", b"b"), TypeError, "merge 1: expected a pair of bytes"),
+    ((b"c", b"a"), ValueError, "merge 1, (b'c', b'a'): its first part is not a token of the vocabulary"),
+    ((b"a", b"c"), ValueError, "merge 1, (b'a', b'c'): its second part is not a token of the vocabulary"),
+    ((b"b", b"b"), ValueError, "merge 1, (b'b', b'b'): its result is not a token of the vocabulary"),
+    ((b"<|x|>", b"a"), ValueError, "merge 1, (b'<|x|>', b'a'): its first part is a special token"),
+    ((b"a", b"<|x|>"), ValueError, "merge 1, (b'a', b'<|x|>'): its second part is a special token"),
+    ((b"b", b"a"), ValueError, "merge 1, (b'b', b'a'): its result is a special token"),
+    ((b"a", b"b"), ValueError, "merge 1, (b'a', b'b'): merge 0 is the same pair"),
+]
+
+
+def test_merges_are_checked():
+    for merge, error, message in WRONG_MERGES:
+        with case(merge):
+            with pytest.raises(error) as caught:
+                BPEModel(VOCAB, [(b"a", b"b"), merge], ["<|x|>", "ba"])
+            assert message in str(caught.value)
 
 
 def test_the_first_wrong_merge_is_named():
@@ -100,26 +103,27 @@ def test_subclasses_are_taken_for_what_they_are():
     assert [*map(type, model.merges)] == [tuple]
 
 
-@pytest.mark.parametrize(
-    ("specials", "error", "message"),
-    [
-        ("<|x|>", TypeError, "special_tokens: expected a list of str, got '<|x|>'; write ['<|x|>']"),
-        (b"<|x|>", TypeError, "special_tokens: expected a list of str, got b'<|x|>'"),
-        (["<|x|>", b"<|y|>"], TypeError, "special token b'<|y|>': expected str, got bytes"),
-        (["<|x|>", ""], ValueError, "special token '': expected at least one character"),
-        (["<|x|>", "<|x|>"], ValueError, "special token '<|x|>' is given twice"),
-        (["\ud83d"], ValueError, "special token '\\ud83d' holds a lone surrogate"),
-        (["a"], ValueError, "special token 'a' is how vocab.json writes the byte b'a'"),
-        ([" "], ValueError, "special token ' ' is how vocab.json writes the byte b' '"),
-        (["Ġ"], ValueError, "special token 'Ġ' is how vocab.json writes the byte b' '"),
-        (["é"], ValueError, "special token 'é' is how vocab.json writes the byte b'\\xe9'"),
-    ],
-)
-def test_special_tokens_are_checked(specials, error, message):
-    for check in (check_special_tokens, lambda tokens: BPEModel(VOCAB, [], tokens)):
-        with pytest.raises(error) as caught:
-            check(specials)
-        assert message in str(caught.value)
+WRONG_SPECIAL_TOKENS = [
+    ("<|x|>", TypeError, "special_tokens: expected a list of str, got '<|x|>'; write ['<|x|>']"),
+    (b"<|x|>", TypeError, "special_tokens: expected a list of str, got b'<|x|>'"),
+    (["<|x|>", b"<|y|>"], TypeError, "special token b'<|y|>': expected str, got bytes"),
+    (["<|x|>", ""], ValueError, "special token '': expected at least one character"),
+    (["<|x|>", "<|x|>"], ValueError, "special token '<|x|>' is given twice"),
+    (["\ud83d"], ValueError, "special token '\\ud83d' holds a lone surrogate"),
+    (["a"], ValueError, "special token 'a' is how vocab.json writes the byte b'a'"),
+    ([" "], ValueError, "special token ' ' is how vocab.json writes the byte b' '"),
+    (["Ġ"], ValueError, "special token 'Ġ' is how vocab.json writes the byte b' '"),
+    (["é"], ValueError, "special token 'é' is how vocab.json writes the byte b'\\xe9'"),
+]
+
+
+def test_special_tokens_are_checked():
+    for specials, error, message in WRONG_SPECIAL_TOKENS:
+        with case(specials):
+            for check in (check_special_tokens, lambda tokens: BPEModel(VOCAB, [], tokens)):
+                with pytest.raises(error) as caught:
+                    check(specials)
+                assert message in str(caught.value)
 
 
 def test_special_tokens_are_in_the_vocabulary_and_unlike_the_printable_form_of_another():
@@ -170,25 +174,26 @@ def test_printable_vocabulary_tells_all_tokens_apart(model):
     assert model.vocab_size == len(printable)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"vocab": {**VOCAB, 301: b"abb"}},
-        {"vocab": {(99 if token == b"ab" else token_id): token for token_id, token in VOCAB.items()}},
-        {"vocab": {(99 if token == b"<|x|>" else token_id): token for token_id, token in VOCAB.items()}},
-        {"merges": MERGES[::-1]},
-        {"merges": MERGES[:1]},
-        {"special_tokens": []},
-        {"special_tokens": ["<|x|>", "<|y|>"]},
-        {"pattern": "cl100k"},
-        {"pattern": None},
-    ],
-)
-def test_a_change_of_any_field_is_another_model(change):
-    other = dataclasses.replace(MODEL, **change)
-    assert other != MODEL
-    assert other.fingerprint != MODEL.fingerprint
-    assert len({other, MODEL}) == 2
+CHANGES = [
+    {"vocab": {**VOCAB, 301: b"abb"}},
+    {"vocab": {(99 if token == b"ab" else token_id): token for token_id, token in VOCAB.items()}},
+    {"vocab": {(99 if token == b"<|x|>" else token_id): token for token_id, token in VOCAB.items()}},
+    {"merges": MERGES[::-1]},
+    {"merges": MERGES[:1]},
+    {"special_tokens": []},
+    {"special_tokens": ["<|x|>", "<|y|>"]},
+    {"pattern": "cl100k"},
+    {"pattern": None},
+]
+
+
+def test_a_change_of_any_field_is_another_model():
+    for change in CHANGES:
+        with case(change):
+            other = dataclasses.replace(MODEL, **change)
+            assert other != MODEL
+            assert other.fingerprint != MODEL.fingerprint
+            assert len({other, MODEL}) == 2
 
 
 def test_fingerprint_depends_on_the_version_of_unicode(monkeypatch):

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hf_bpe import Source, plan
 from hf_bpe.counting._locations import file_kind
 from hf_bpe.counting._sources import Shard
+from support.cases import case
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -53,35 +54,35 @@ def names(source):
 IN_DATA = ["data/c.TXT", "data/d.parquet", "data/deep/e.ndjson", "data/deep/f.txt.zst"]
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("a.txt", ["a.txt"]),
-        (Path("notes.md"), ["notes.md"]),
-        ("./data/../a.txt", ["a.txt"]),
-        ("data", IN_DATA),
-        ("data/", IN_DATA),
-        (Path("data"), IN_DATA),
-        (".", ["a.txt", "b.jsonl.gz", *IN_DATA]),
-        ("*.txt", ["a.txt"]),
-        ("data/*", ["data/c.TXT", "data/d.parquet"]),
-        ("data/**", [*IN_DATA[:2], "data/deep/e.ndjson", "data/deep/f.csv", "data/deep/f.txt.zst"]),
-        ("**/[ef].*", ["data/deep/e.ndjson", "data/deep/f.csv", "data/deep/f.txt.zst"]),
-        (Path("*/*.md"), ["others/h.md"]),
-        (["notes.md", "a.txt"], ["notes.md", "a.txt"]),
-        (("*.txt", "data", Path("others/h.md")), ["a.txt", *IN_DATA, "others/h.md"]),
-        (["a.txt", "a.txt"], ["a.txt", "a.txt"]),
-        (["a.txt", Path("notes.md")], ["a.txt", "notes.md"]),
-        (["a.txt", Source("data/*.parquet"), Path("notes.md")], ["a.txt", "data/d.parquet", "notes.md"]),
-        (Source(["a.txt", "*.md"]), ["a.txt", "notes.md"]),
-        (Source("data", format="jsonl"), ["data/deep/e.ndjson"]),
-        (Source("data/*.TXT", format="jsonl"), ["data/c.TXT"]),
-    ],
-    ids=str,
-)
+FILES = [
+    ("a.txt", ["a.txt"]),
+    (Path("notes.md"), ["notes.md"]),
+    ("./data/../a.txt", ["a.txt"]),
+    ("data", IN_DATA),
+    ("data/", IN_DATA),
+    (Path("data"), IN_DATA),
+    (".", ["a.txt", "b.jsonl.gz", *IN_DATA]),
+    ("*.txt", ["a.txt"]),
+    ("data/*", ["data/c.TXT", "data/d.parquet"]),
+    ("data/**", [*IN_DATA[:2], "data/deep/e.ndjson", "data/deep/f.csv", "data/deep/f.txt.zst"]),
+    ("**/[ef].*", ["data/deep/e.ndjson", "data/deep/f.csv", "data/deep/f.txt.zst"]),
+    (Path("*/*.md"), ["others/h.md"]),
+    (["notes.md", "a.txt"], ["notes.md", "a.txt"]),
+    (("*.txt", "data", Path("others/h.md")), ["a.txt", *IN_DATA, "others/h.md"]),
+    (["a.txt", "a.txt"], ["a.txt", "a.txt"]),
+    (["a.txt", Path("notes.md")], ["a.txt", "notes.md"]),
+    (["a.txt", Source("data/*.parquet"), Path("notes.md")], ["a.txt", "data/d.parquet", "notes.md"]),
+    (Source(["a.txt", "*.md"]), ["a.txt", "notes.md"]),
+    (Source("data", format="jsonl"), ["data/deep/e.ndjson"]),
+    (Source("data/*.TXT", format="jsonl"), ["data/c.TXT"]),
+]
+
+
 @pytest.mark.usefixtures("here")
-def test_names_stand_for_files(source, expected):
-    assert names(source) == expected
+def test_names_stand_for_files():
+    for source, expected in FILES:
+        with case(source):
+            assert names(source) == expected
 
 
 def test_a_name_that_looks_like_a_glob_is_a_file_if_there_is_one(here):
@@ -109,80 +110,81 @@ def test_other_files_of_a_directory_are_counted_in_the_log(caplog):
     assert "data: left out 1 file without these suffixes: .txt .jsonl" in caplog.text
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        [],
-        ["low"],
-        ["low", "lower"],
-        ["low", ".", "..", "/", "*", "**", "/**", "?", ""],  # which are directories, or match some
-        ["/"],
-        [".", "*"],
-        ["how are you?", "z*", "low\nlower * /", "[x]", "\0", "*\0", "low " * 80, "a/" * 5000, "*/" * 2000],
-        [" a.txt", "a.txt\n", "see https://example.com/"],
-        ["low", b"lower"],
-        [["a.txt"]],
-        [("a.txt",), "a.txt"],
-        (text for text in ["a.txt"]),
-        iter(["a.txt"]),
-        {"a.txt"},
-    ],
-)
-@pytest.mark.usefixtures("here")
-def test_strings_that_name_no_file_are_texts(texts):
-    [shard] = plan(texts)
-    assert (shard.name, shard.size, shard.version) == ("iterable 0", None, None)
-    assert shard.source.data is texts
-    assert not shard.is_file
+TEXTS = [
+    [],
+    ["low"],
+    ["low", "lower"],
+    ["low", ".", "..", "/", "*", "**", "/**", "?", ""],  # which are directories, or match some
+    ["/"],
+    [".", "*"],
+    ["how are you?", "z*", "low\nlower * /", "[x]", "\0", "*\0", "low " * 80, "a/" * 5000, "*/" * 2000],
+    [" a.txt", "a.txt\n", "see https://example.com/"],
+    ["low", b"lower"],
+    [["a.txt"]],
+    [("a.txt",), "a.txt"],
+    (text for text in ["a.txt"]),
+    iter(["a.txt"]),
+    {"a.txt"},
+]
 
 
-@pytest.mark.parametrize(
-    ("source", "error", "message"),
-    [
-        ("no-such.txt", FileNotFoundError, "no file 'no-such.txt'; a str is a path: to train on a text give"),
-        (Path("no-such.txt"), FileNotFoundError, "no file 'no-such.txt'"),
-        ([Path("a.txt"), Path("no-such.txt")], FileNotFoundError, "no file 'no-such.txt'"),
-        ([Source("a.txt"), "no-such.txt"], FileNotFoundError, "no file 'no-such.txt'"),
-        ("", FileNotFoundError, "no file ''"),
-        ("low lower " * 30, FileNotFoundError, "no file 'low lower .*; a str is a path"),
-        ("low lower " * 3000, FileNotFoundError, "no file 'low lower .*; a str is a path"),
-        ("low\0lower", FileNotFoundError, "no file .*; a str is a path"),
-        ("how are you?", FileNotFoundError, r"no file matches 'how are you\?'; a str is a path"),
-        ("*/" * 2000, FileNotFoundError, "no file matches '.*'; a str is a path"),
-        ("a.txt/b.txt", FileNotFoundError, "no file 'a.txt/b.txt'"),
-        ("dat[ab]", FileNotFoundError, r"'dat\[ab\]' matches directories only; give 'dat\[ab\]/\*\*'"),
-        ("others", FileNotFoundError, r"'others' is a directory without text files: .*\.txt \.jsonl .*others/\*\*/\*"),
-        (Source("others", format="parquet"), FileNotFoundError, "'others' is a directory without parquet files"),
-        (["a.txt", "low lower"], ValueError, "'a.txt' names a file or directory and 'low lower' does not"),
-        (["low " * 80, "a.txt"], ValueError, "'a.txt' names a file or directory and 'low low .*' does not"),
-        (["a.txt", "."], ValueError, r"'a.txt' names a file or directory and '\.' does not"),
-        (["data", "dta"], ValueError, "'data' names a file or directory and 'dta' does not"),
-        (["*.txt", "*.text"], ValueError, r"'\*\.txt' names a file or directory and '\*\.text' does not"),
-        (["s3://bucket/a.txt", "low"], ValueError, "'s3://bucket/a.txt' is a URL and 'low' is not"),
-        (b"low lower", TypeError, r"got bytes; to train on one text give \[text\]"),
-        (5, TypeError, "expected a path, paths or an iterable of texts, got int"),
-        (None, TypeError, "got NoneType"),
-        ({"en/*.txt": 3}, TypeError, "got a dict, which stands for its keys; give a list"),
-        ([Path("a.txt"), b"a.txt"], TypeError, "source: element 1 is bytes, expected a path like the others"),
-        ([5, Path("a.txt")], TypeError, "source: element 0 is int, expected a path like the others"),
-        (
-            [Source("a.txt"), ["low"]],
-            TypeError,
-            "source: element 1 is list, expected a Source or a path like the others",
-        ),
-        ("a.parquet.gz", ValueError, "a.parquet.gz: Parquet is compressed inside; unpack the file"),
-        (Source(["low"], format="jsonl"), ValueError, "format: expected None for an iterable, got 'jsonl'"),
-        ("nosuch://bucket/a.txt", ValueError, "nosuch://bucket/a.txt: Protocol not known: nosuch"),
-        ("memory://no-such.txt", FileNotFoundError, "no file 'memory://no-such.txt'"),
-        ("memory://no-*.txt", FileNotFoundError, r"no file matches 'memory://no-\*\.txt'"),
-    ],
-    ids=lambda value: repr(value)[:40],
-)
 @pytest.mark.usefixtures("here")
-def test_invalid_sources_are_refused(source, error, message):
-    Path("a.parquet.gz").touch()
-    with pytest.raises(error, match=message):
-        plan(source)
+def test_strings_that_name_no_file_are_texts():
+    for texts in TEXTS:
+        with case(texts):
+            [shard] = plan(texts)
+            assert (shard.name, shard.size, shard.version) == ("iterable 0", None, None)
+            assert shard.source.data is texts
+            assert not shard.is_file
+
+
+INVALID = [
+    ("no-such.txt", FileNotFoundError, "no file 'no-such.txt'; a str is a path: to train on a text give"),
+    (Path("no-such.txt"), FileNotFoundError, "no file 'no-such.txt'"),
+    ([Path("a.txt"), Path("no-such.txt")], FileNotFoundError, "no file 'no-such.txt'"),
+    ([Source("a.txt"), "no-such.txt"], FileNotFoundError, "no file 'no-such.txt'"),
+    ("", FileNotFoundError, "no file ''"),
+    ("low lower " * 30, FileNotFoundError, "no file 'low lower .*; a str is a path"),
+    ("low lower " * 3000, FileNotFoundError, "no file 'low lower .*; a str is a path"),
+    ("low\0lower", FileNotFoundError, "no file .*; a str is a path"),
+    ("how are you?", FileNotFoundError, r"no file matches 'how are you\?'; a str is a path"),
+    ("*/" * 2000, FileNotFoundError, "no file matches '.*'; a str is a path"),
+    ("a.txt/b.txt", FileNotFoundError, "no file 'a.txt/b.txt'"),
+    ("dat[ab]", FileNotFoundError, r"'dat\[ab\]' matches directories only; give 'dat\[ab\]/\*\*'"),
+    ("others", FileNotFoundError, r"'others' is a directory without text files: .*\.txt \.jsonl .*others/\*\*/\*"),
+    (Source("others", format="parquet"), FileNotFoundError, "'others' is a directory without parquet files"),
+    (["a.txt", "low lower"], ValueError, "'a.txt' names a file or directory and 'low lower' does not"),
+    (["low " * 80, "a.txt"], ValueError, "'a.txt' names a file or directory and 'low low .*' does not"),
+    (["a.txt", "."], ValueError, r"'a.txt' names a file or directory and '\.' does not"),
+    (["data", "dta"], ValueError, "'data' names a file or directory and 'dta' does not"),
+    (["*.txt", "*.text"], ValueError, r"'\*\.txt' names a file or directory and '\*\.text' does not"),
+    (["s3://bucket/a.txt", "low"], ValueError, "'s3://bucket/a.txt' is a URL and 'low' is not"),
+    (b"low lower", TypeError, r"got bytes; to train on one text give \[text\]"),
+    (5, TypeError, "expected a path, paths or an iterable of texts, got int"),
+    (None, TypeError, "got NoneType"),
+    ({"en/*.txt": 3}, TypeError, "got a dict, which stands for its keys; give a list"),
+    ([Path("a.txt"), b"a.txt"], TypeError, "source: element 1 is bytes, expected a path like the others"),
+    ([5, Path("a.txt")], TypeError, "source: element 0 is int, expected a path like the others"),
+    (
+        [Source("a.txt"), ["low"]],
+        TypeError,
+        "source: element 1 is list, expected a Source or a path like the others",
+    ),
+    ("a.parquet.gz", ValueError, "a.parquet.gz: Parquet is compressed inside; unpack the file"),
+    (Source(["low"], format="jsonl"), ValueError, "format: expected None for an iterable, got 'jsonl'"),
+    ("nosuch://bucket/a.txt", ValueError, "nosuch://bucket/a.txt: Protocol not known: nosuch"),
+    ("memory://no-such.txt", FileNotFoundError, "no file 'memory://no-such.txt'"),
+    ("memory://no-*.txt", FileNotFoundError, r"no file matches 'memory://no-\*\.txt'"),
+]
+
+
+@pytest.mark.usefixtures("here")
+def test_invalid_sources_are_refused():
+    for source, error, message in INVALID:
+        with case(source):
+            Path("a.parquet.gz").touch()
+            with pytest.raises(error, match=message):
+                plan(source)
 
 
 def test_a_file_that_a_store_does_not_show_names_what_may_be_wrong(monkeypatch):
@@ -198,35 +200,35 @@ def test_a_file_that_a_store_does_not_show_names_what_may_be_wrong(monkeypatch):
         plan("s3://no-bucket/a.txt")
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: Source(5), TypeError, "got int"),
-        (lambda: Source(Source("a.txt")), TypeError, "got Source in a Source; give a list of Sources"),
-        (lambda: Source([Source("a.txt")]), TypeError, "got Source in a Source"),
-        (lambda: Source("a", weight=0), ValueError, "weight: expected more than 0, got 0"),
-        (lambda: Source("a", weight=-0.5), ValueError, "weight: expected more than 0, got -0.5"),
-        (lambda: Source("a", weight=float("nan")), ValueError, "weight: expected a finite number, got nan"),
-        (lambda: Source("a", weight=float("inf")), ValueError, "weight: expected a finite number, got inf"),
-        (lambda: Source("a", weight=Decimal("Infinity")), ValueError, "weight: expected a finite number"),
-        (lambda: Source("a", weight=Decimal("NaN")), ValueError, "weight: expected a finite number"),
-        (lambda: Source("a", weight="1/0"), ValueError, "weight: expected a finite number, got '1/0'"),
-        (lambda: Source("a", weight="much"), ValueError, "weight: expected a finite number, got 'much'"),
-        (lambda: Source("a", weight=True), TypeError, "weight: expected a number or a str .*, got True"),
-        (lambda: Source("a", weight=None), TypeError, "weight: expected a number or a str"),
-        (lambda: Source("a", weight=[1]), TypeError, "weight: expected a number or a str"),
-        (lambda: Source("a", format="csv"), ValueError, "format: expected one of None, 'text', 'jsonl', 'parquet'"),
-        (lambda: Source("a", errors="ignore"), ValueError, "errors: expected one of 'strict', 'replace', 'bytes'"),
-        (lambda: Source("a", on_error="warn"), ValueError, "on_error: expected one of 'raise', 'skip', got 'warn'"),
-        (lambda: Source("a", column=3), TypeError, "column: expected a str, got 3"),
-        (lambda: Source("a", max_document_bytes=0), ValueError, "max_document_bytes: expected at least 1, got 0"),
-        (lambda: Source("a", max_document_bytes=1.5), TypeError, "max_document_bytes: expected an int"),
-        (lambda: Source("a", max_document_bytes=True), TypeError, "max_document_bytes: expected an int"),
-    ],
-)
-def test_a_source_checks_itself(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
+WRONG_SOURCES = [
+    (lambda: Source(5), TypeError, "got int"),
+    (lambda: Source(Source("a.txt")), TypeError, "got Source in a Source; give a list of Sources"),
+    (lambda: Source([Source("a.txt")]), TypeError, "got Source in a Source"),
+    (lambda: Source("a", weight=0), ValueError, "weight: expected more than 0, got 0"),
+    (lambda: Source("a", weight=-0.5), ValueError, "weight: expected more than 0, got -0.5"),
+    (lambda: Source("a", weight=float("nan")), ValueError, "weight: expected a finite number, got nan"),
+    (lambda: Source("a", weight=float("inf")), ValueError, "weight: expected a finite number, got inf"),
+    (lambda: Source("a", weight=Decimal("Infinity")), ValueError, "weight: expected a finite number"),
+    (lambda: Source("a", weight=Decimal("NaN")), ValueError, "weight: expected a finite number"),
+    (lambda: Source("a", weight="1/0"), ValueError, "weight: expected a finite number, got '1/0'"),
+    (lambda: Source("a", weight="much"), ValueError, "weight: expected a finite number, got 'much'"),
+    (lambda: Source("a", weight=True), TypeError, "weight: expected a number or a str .*, got True"),
+    (lambda: Source("a", weight=None), TypeError, "weight: expected a number or a str"),
+    (lambda: Source("a", weight=[1]), TypeError, "weight: expected a number or a str"),
+    (lambda: Source("a", format="csv"), ValueError, "format: expected one of None, 'text', 'jsonl', 'parquet'"),
+    (lambda: Source("a", errors="ignore"), ValueError, "errors: expected one of 'strict', 'replace', 'bytes'"),
+    (lambda: Source("a", on_error="warn"), ValueError, "on_error: expected one of 'raise', 'skip', got 'warn'"),
+    (lambda: Source("a", column=3), TypeError, "column: expected a str, got 3"),
+    (lambda: Source("a", max_document_bytes=0), ValueError, "max_document_bytes: expected at least 1, got 0"),
+    (lambda: Source("a", max_document_bytes=1.5), TypeError, "max_document_bytes: expected an int"),
+    (lambda: Source("a", max_document_bytes=True), TypeError, "max_document_bytes: expected an int"),
+]
+
+
+def test_a_source_checks_itself():
+    for make, error, message in WRONG_SOURCES:
+        with case(message), pytest.raises(error, match=message):
+            make()
 
 
 def test_options_are_given_by_name():
@@ -234,26 +236,27 @@ def test_options_are_given_by_name():
         Source("a.txt", 3)
 
 
-@pytest.mark.parametrize(
-    ("weight", "exact"),
-    [
-        (3, Fraction(3)),
-        (0.1, Fraction(1, 10)),
-        (1e-7, Fraction(1, 10**7)),
-        (2.5e20, Fraction(25 * 10**19)),
-        ("0.30", Fraction(3, 10)),
-        ("1/3", Fraction(1, 3)),
-        (Decimal("0.1"), Fraction(1, 10)),
-        (Fraction(2, 7), Fraction(2, 7)),
-        (np.float64(0.1), Fraction(1, 10)),
-        (np.int64(2), Fraction(2)),
-    ],
-)
-def test_weights_are_exact(weight, exact):
-    source = Source("a.txt", weight=weight)
-    assert source.weight == exact
-    assert type(source.weight) is Fraction
-    assert Shard(source, "/a.txt", 1, "1").weight == exact
+WEIGHTS = [
+    (3, Fraction(3)),
+    (0.1, Fraction(1, 10)),
+    (1e-7, Fraction(1, 10**7)),
+    (2.5e20, Fraction(25 * 10**19)),
+    ("0.30", Fraction(3, 10)),
+    ("1/3", Fraction(1, 3)),
+    (Decimal("0.1"), Fraction(1, 10)),
+    (Fraction(2, 7), Fraction(2, 7)),
+    (np.float64(0.1), Fraction(1, 10)),
+    (np.int64(2), Fraction(2)),
+]
+
+
+def test_weights_are_exact():
+    for weight, exact in WEIGHTS:
+        with case(weight):
+            source = Source("a.txt", weight=weight)
+            assert source.weight == exact
+            assert type(source.weight) is Fraction
+            assert Shard(source, "/a.txt", 1, "1").weight == exact
 
 
 @given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
@@ -261,24 +264,25 @@ def test_a_float_weighs_what_python_prints_for_it(weight):
     assert Source("a.txt", weight=weight).weight == Fraction(repr(weight)) == Fraction(Decimal(repr(weight)))
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("a.txt", ("text", None)),
-        ("A.TXT.GZ", ("text", "gzip")),
-        ("a.jsonl.zst", ("jsonl", "zstd")),
-        ("dir.gz/a.ndjson", ("jsonl", None)),
-        ("a.parquet", ("parquet", None)),
-        ("a.gz", (None, "gzip")),
-        ("a.md.zst", (None, "zstd")),
-        ("a", (None, None)),
-        ("dir.txt/a", (None, None)),
-        ("s3://bucket/a.jsonl", ("jsonl", None)),
-        ("https://example.com/a.jsonl.gz?download=true", ("jsonl", "gzip")),
-    ],
-)
-def test_the_name_tells_format_and_compression(name, kind):
-    assert file_kind(name) == kind
+KINDS = [
+    ("a.txt", ("text", None)),
+    ("A.TXT.GZ", ("text", "gzip")),
+    ("a.jsonl.zst", ("jsonl", "zstd")),
+    ("dir.gz/a.ndjson", ("jsonl", None)),
+    ("a.parquet", ("parquet", None)),
+    ("a.gz", (None, "gzip")),
+    ("a.md.zst", (None, "zstd")),
+    ("a", (None, None)),
+    ("dir.txt/a", (None, None)),
+    ("s3://bucket/a.jsonl", ("jsonl", None)),
+    ("https://example.com/a.jsonl.gz?download=true", ("jsonl", "gzip")),
+]
+
+
+def test_the_name_tells_format_and_compression():
+    for name, kind in KINDS:
+        with case(name):
+            assert file_kind(name) == kind
 
 
 def test_a_shard_knows_how_its_file_is_read(here):
@@ -312,25 +316,26 @@ def test_ranges_of_nothing_are_refused():
         plan(["low"], shard_bytes=0)
 
 
-@pytest.mark.parametrize(
-    ("source", "is_cut"),
-    [
-        (Source("a.txt"), True),
-        (Source("notes.md"), True),
-        (Source("a.txt", errors="bytes"), True),
-        (Source("a.txt", errors="bytes", on_error="skip"), False),
-        (Source("b.jsonl.gz", format="text"), False),
-        (Source("a.txt", format="jsonl", on_error="skip"), True),
-        (Source("a.txt", format="parquet"), False),
-        # Which take what is before to know what becomes of a byte.
-        (Source("a.txt", errors="replace"), False),
-        (Source("a.txt", on_error="skip"), False),
-        (Source("a.txt", max_document_bytes=9), False),
-    ],
-)
+CUT = [
+    (Source("a.txt"), True),
+    (Source("notes.md"), True),
+    (Source("a.txt", errors="bytes"), True),
+    (Source("a.txt", errors="bytes", on_error="skip"), False),
+    (Source("b.jsonl.gz", format="text"), False),
+    (Source("a.txt", format="jsonl", on_error="skip"), True),
+    (Source("a.txt", format="parquet"), False),
+    # Which take what is before to know what becomes of a byte.
+    (Source("a.txt", errors="replace"), False),
+    (Source("a.txt", on_error="skip"), False),
+    (Source("a.txt", max_document_bytes=9), False),
+]
+
+
 @pytest.mark.usefixtures("here")
-def test_plan_cuts_uncompressed_text_and_lines_into_ranges(source, is_cut):
-    assert (len(plan(source, shard_bytes=2)) > 1) is is_cut
+def test_plan_cuts_uncompressed_text_and_lines_into_ranges():
+    for source, is_cut in CUT:
+        with case(source):
+            assert (len(plan(source, shard_bytes=2)) > 1) is is_cut
 
 
 @pytest.mark.usefixtures("here")

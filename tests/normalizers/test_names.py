@@ -9,6 +9,7 @@ import pytest
 from hf_bpe import BPEModel
 from hf_bpe.normalizers import canonical_normalizer, normalizer_json
 from hf_bpe.normalizers._names import NAMES, parts_of_normalizer
+from support.cases import case
 
 STRIP = {"type": "Strip", "strip_left": True, "strip_right": False}
 REPLACE = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
@@ -19,68 +20,71 @@ def sequence(*normalizers):
     return {"type": "Sequence", "normalizers": [*normalizers]}
 
 
-@pytest.mark.parametrize(
-    ("value", "canonical"),
-    [
-        (None, None),
-        ("NFC", "NFC"),
-        ({"type": "NFC"}, "NFC"),
-        (sequence(sequence(), sequence({"type": "NFC"})), "NFC"),
-        (sequence(), None),
-        ("Lowercase", '{"type":"Lowercase"}'),
-        (' { "type" : "Lowercase" } ', '{"type":"Lowercase"}'),
-        ({"strip_right": False, **STRIP}, '{"type":"Strip","strip_left":true,"strip_right":false}'),
-        ({"type": "Prepend", "prepend": "▁"}, '{"type":"Prepend","prepend":"▁"}'),
-        (
-            sequence(LOWERCASE, sequence(sequence(REPLACE), LOWERCASE)),
-            json.dumps(sequence(LOWERCASE, REPLACE, LOWERCASE), separators=(",", ":")),
-        ),
-    ],
-)
-def test_equal_normalizers_have_one_spelling(value, canonical):
-    assert canonical_normalizer(value) == canonical
-    assert canonical_normalizer(canonical) == canonical
-    assert canonical_normalizer(normalizer_json(canonical)) == canonical
-    assert BPEModel({97: b"a"}, [], normalizer=value).normalizer == canonical
+SPELLINGS = [
+    (None, None),
+    ("NFC", "NFC"),
+    ({"type": "NFC"}, "NFC"),
+    (sequence(sequence(), sequence({"type": "NFC"})), "NFC"),
+    (sequence(), None),
+    ("Lowercase", '{"type":"Lowercase"}'),
+    (' { "type" : "Lowercase" } ', '{"type":"Lowercase"}'),
+    ({"strip_right": False, **STRIP}, '{"type":"Strip","strip_left":true,"strip_right":false}'),
+    ({"type": "Prepend", "prepend": "▁"}, '{"type":"Prepend","prepend":"▁"}'),
+    (
+        sequence(LOWERCASE, sequence(sequence(REPLACE), LOWERCASE)),
+        json.dumps(sequence(LOWERCASE, REPLACE, LOWERCASE), separators=(",", ":")),
+    ),
+]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_name_stands_for_a_normalizer(name):
-    assert parts_of_normalizer(canonical_normalizer(name)) == [{"type": name}]
+def test_equal_normalizers_have_one_spelling():
+    for value, canonical in SPELLINGS:
+        with case(value):
+            assert canonical_normalizer(value) == canonical
+            assert canonical_normalizer(canonical) == canonical
+            assert canonical_normalizer(normalizer_json(canonical)) == canonical
+            assert BPEModel({97: b"a"}, [], normalizer=value).normalizer == canonical
 
 
-@pytest.mark.parametrize("kind", ["BertNormalizer", "Precompiled", "ByteLevel", "Nmt", "Unknown"])
-def test_other_normalizer_is_refused_by_name(kind):
-    for value in ({"type": kind}, sequence(LOWERCASE, {"type": kind, "lowercase": True})):
-        with pytest.raises(ValueError, match=f"normalizer: '{kind}' is not supported, expected NFC, NFD"):
+def test_name_stands_for_a_normalizer():
+    for name in NAMES:
+        with case(name):
+            assert parts_of_normalizer(canonical_normalizer(name)) == [{"type": name}]
+
+
+def test_other_normalizer_is_refused_by_name():
+    for kind in ["BertNormalizer", "Precompiled", "ByteLevel", "Nmt", "Unknown"]:
+        with case(kind):
+            for value in ({"type": kind}, sequence(LOWERCASE, {"type": kind, "lowercase": True})):
+                with pytest.raises(ValueError, match=f"normalizer: '{kind}' is not supported, expected NFC, NFD"):
+                    canonical_normalizer(value)
+            with pytest.raises(ValueError, match=f"normalizer: expected one of None, 'NFC', .* got '{kind}'"):
+                canonical_normalizer(kind)
+
+
+MALFORMED = [
+    ("", "expected one of None"),
+    ("[1]", "expected one of None"),
+    ("[" * 100_000, "expected one of None"),
+    ({}, 'expected an object with a "type", got {}'),
+    (sequence("NFC"), "expected an object with a \"type\", got 'NFC'"),
+    ({"type": "Sequence"}, 'Sequence: expected a list "normalizers"'),
+    ({"type": "NFC", "form": 1}, 'NFC: expected nothing next to "type"'),
+    ({"type": "Strip", "strip_left": True}, "Strip: expected strip_left, strip_right next to"),
+    ({**STRIP, "strip_left": 1}, "Strip: strip_left: expected true or false, got 1"),
+    ({**REPLACE, "content": 1}, "content: expected text, got 1"),
+    ({**REPLACE, "content": "\ud800"}, "content: .* holds a lone surrogate"),
+    ({**REPLACE, "pattern": r"\s"}, 'pattern: expected {"String": …} or {"Regex": …}'),
+    ({**REPLACE, "pattern": {"String": ""}}, "pattern: expected text, got ''"),
+    ({**REPLACE, "pattern": {"Regex": "("}}, r"pattern: '\(': Oniguruma error"),
+    ({"type": "Prepend", "prepend": ""}, "prepend: expected text, got ''; tokenizers panics"),
+]
+
+
+def test_malformed_normalizer_is_refused_with_the_field():
+    for value, message in MALFORMED:
+        with case(value), pytest.raises(ValueError, match=f"^normalizer: .*{message}"):
             canonical_normalizer(value)
-    with pytest.raises(ValueError, match=f"normalizer: expected one of None, 'NFC', .* got '{kind}'"):
-        canonical_normalizer(kind)
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ("", "expected one of None"),
-        ("[1]", "expected one of None"),
-        ("[" * 100_000, "expected one of None"),
-        ({}, 'expected an object with a "type", got {}'),
-        (sequence("NFC"), "expected an object with a \"type\", got 'NFC'"),
-        ({"type": "Sequence"}, 'Sequence: expected a list "normalizers"'),
-        ({"type": "NFC", "form": 1}, 'NFC: expected nothing next to "type"'),
-        ({"type": "Strip", "strip_left": True}, "Strip: expected strip_left, strip_right next to"),
-        ({**STRIP, "strip_left": 1}, "Strip: strip_left: expected true or false, got 1"),
-        ({**REPLACE, "content": 1}, "content: expected text, got 1"),
-        ({**REPLACE, "content": "\ud800"}, "content: .* holds a lone surrogate"),
-        ({**REPLACE, "pattern": r"\s"}, 'pattern: expected {"String": …} or {"Regex": …}'),
-        ({**REPLACE, "pattern": {"String": ""}}, "pattern: expected text, got ''"),
-        ({**REPLACE, "pattern": {"Regex": "("}}, r"pattern: '\(': Oniguruma error"),
-        ({"type": "Prepend", "prepend": ""}, "prepend: expected text, got ''; tokenizers panics"),
-    ],
-)
-def test_malformed_normalizer_is_refused_with_the_field(value, message):
-    with pytest.raises(ValueError, match=f"^normalizer: .*{message}"):
-        canonical_normalizer(value)
 
 
 def test_value_of_another_type_is_refused():

@@ -35,6 +35,7 @@ from hf_bpe.pretokenizers._chain_programs import compile_chain
 from hf_bpe.pretokenizers._matching import Matcher
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._stages import BEHAVIORS, STAGES
+from support.cases import case
 from support.native_patterns import native_pieces
 from support.profiles import by_profile, thorough
 from support.strategies import texts
@@ -142,30 +143,31 @@ def test_one_stage_is_the_pattern_that_it_names():
         assert canonical_pattern([stage]) == canonical_pattern(chain.to_json()) == chain.canonical
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"type": "BertPreTokenizer"}, "pre-tokenizer 'BertPreTokenizer': expected one of Split, "),
-        ({"type": "Metaspace"}, "Metaspace: expected replacement, got"),
-        ({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "last"}, "prepend_scheme: expected one of"),
-        ({"type": "Metaspace", "replacement": "▁▁"}, "replacement: expected one character"),
-        ({"type": "Metaspace", "replacement": "▁", "add_prefix_space": False}, "add_prefix_space is false"),
-        ({"type": "Digits"}, "Digits: expected individual_digits, got"),
-        ({"type": "Digits", "individual_digits": 1}, "Digits: individual_digits: expected bool, got 1"),
-        ({"type": "Punctuation", "behavior": "isolated"}, "Punctuation: behavior: expected one of Removed, "),
-        ({"type": "CharDelimiterSplit", "delimiter": "ab"}, "delimiter: expected one character, got 'ab'"),
-        ({"type": "Split", "pattern": "a", "behavior": "Isolated", "invert": False}, "Split: pattern: expected"),
-        ({"type": "Whitespace"}, "stages: expected one ByteLevel, got 0"),
-        ({"type": "Sequence"}, "expected a pre-tokenizer, got KeyError"),
-        ({}, "expected a pre-tokenizer, got KeyError"),
-    ],
-)
-def test_malformed_chain_is_refused(content, message):
-    with pytest.raises(ValueError, match=message):
-        canonical_pattern(content)
-    if content:  # or it is no JSON of a stage
-        with pytest.raises(ValueError, match=message):
-            canonical_pattern(json.dumps(content, indent=1))
+MALFORMED = [
+    ({"type": "BertPreTokenizer"}, "pre-tokenizer 'BertPreTokenizer': expected one of Split, "),
+    ({"type": "Metaspace"}, "Metaspace: expected replacement, got"),
+    ({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "last"}, "prepend_scheme: expected one of"),
+    ({"type": "Metaspace", "replacement": "▁▁"}, "replacement: expected one character"),
+    ({"type": "Metaspace", "replacement": "▁", "add_prefix_space": False}, "add_prefix_space is false"),
+    ({"type": "Digits"}, "Digits: expected individual_digits, got"),
+    ({"type": "Digits", "individual_digits": 1}, "Digits: individual_digits: expected bool, got 1"),
+    ({"type": "Punctuation", "behavior": "isolated"}, "Punctuation: behavior: expected one of Removed, "),
+    ({"type": "CharDelimiterSplit", "delimiter": "ab"}, "delimiter: expected one character, got 'ab'"),
+    ({"type": "Split", "pattern": "a", "behavior": "Isolated", "invert": False}, "Split: pattern: expected"),
+    ({"type": "Whitespace"}, "stages: expected one ByteLevel, got 0"),
+    ({"type": "Sequence"}, "expected a pre-tokenizer, got KeyError"),
+    ({}, "expected a pre-tokenizer, got KeyError"),
+]
+
+
+def test_malformed_chain_is_refused():
+    for content, message in MALFORMED:
+        with case(content):
+            with pytest.raises(ValueError, match=message):
+                canonical_pattern(content)
+            if content:  # or it is no JSON of a stage
+                with pytest.raises(ValueError, match=message):
+                    canonical_pattern(json.dumps(content, indent=1))
 
 
 def test_stages_of_other_types_are_refused():

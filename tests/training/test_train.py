@@ -8,6 +8,7 @@ from hf_bpe import train, train_bpe
 from hf_bpe.pretokenizers import split
 from hf_bpe.reference import learn_merges
 from support import oracle
+from support.cases import case
 from support.strategies import texts
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -62,20 +63,20 @@ def test_vocab_size_is_the_total(vocab_size):
     assert train(CORPUS, vocab_size, ["<|x|>", "<|y|>"]).vocab_size == vocab_size
 
 
-@pytest.mark.parametrize(
-    ("options", "needed"),
-    [
-        ({"vocab_size": 257}, "vocab_size 257 is too small: 256 bytes and 2 special tokens need at least 258"),
-        ({"vocab_size": 1}, "vocab_size 1 is too small"),
-        (
-            {"vocab_size": 4, "initial_alphabet": "observed"},
-            "vocab_size 4 is too small: 3 bytes and 2 special tokens need at least 5",
-        ),
-    ],
-)
-def test_too_small_a_vocab_size_is_refused(options, needed):
-    with pytest.raises(ValueError, match=needed):
-        train(["low"], special_tokens=["<|x|>", "<|y|>"], **options)
+TOO_SMALL = [
+    ({"vocab_size": 257}, "vocab_size 257 is too small: 256 bytes and 2 special tokens need at least 258"),
+    ({"vocab_size": 1}, "vocab_size 1 is too small"),
+    (
+        {"vocab_size": 4, "initial_alphabet": "observed"},
+        "vocab_size 4 is too small: 3 bytes and 2 special tokens need at least 5",
+    ),
+]
+
+
+def test_too_small_a_vocab_size_is_refused():
+    for options, needed in TOO_SMALL:
+        with case(options), pytest.raises(ValueError, match=needed):
+            train(["low"], special_tokens=["<|x|>", "<|y|>"], **options)
 
 
 @pytest.mark.parametrize(
@@ -136,52 +137,53 @@ def never():
     yield
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({}, ValueError, "give either vocab_size or num_merges, got vocab_size=None, num_merges=None"),
-        ({"vocab_size": 300, "num_merges": 3}, ValueError, "give either vocab_size or num_merges"),
-        ({"vocab_size": "300"}, TypeError, "vocab_size: expected an int, got '300'"),
-        ({"vocab_size": 300.0}, TypeError, "vocab_size: expected an int, got 300.0"),
-        ({"vocab_size": True}, TypeError, "vocab_size: expected an int, got True"),
-        ({"vocab_size": 0}, ValueError, "vocab_size: expected at least 1, got 0"),
-        ({"vocab_size": 255}, ValueError, "vocab_size 255 is too small"),
-        ({"num_merges": "3"}, TypeError, "num_merges: expected an int, got '3'"),
-        ({"num_merges": -1}, ValueError, "num_merges: expected at least 0, got -1"),
-        ({"num_merges": 3, "pattern": "gpt3"}, ValueError, "pattern 'gpt3' is not known"),
-        ({"num_merges": 3, "pattern": 3}, TypeError, "pattern: expected a name"),
-        ({"num_merges": 3, "tie_break": "hf"}, ValueError, "tie_break: expected one of 'lexicographic', 'huggingface'"),
-        ({"num_merges": 3, "initial_alphabet": "ascii"}, ValueError, "initial_alphabet: expected one of 'bytes', 'obs"),
-        ({"num_merges": 3, "min_frequency": -1}, ValueError, "min_frequency: expected at least 0, got -1"),
-        ({"num_merges": 3, "min_frequency": 1.5}, TypeError, "min_frequency: expected an int, got 1.5"),
-        ({"num_merges": 3, "max_token_bytes": 0}, ValueError, "max_token_bytes: expected at least 1, got 0"),
-        ({"num_merges": 3, "max_token_bytes": "2"}, TypeError, "max_token_bytes: expected an int, got '2'"),
-        (
-            {"num_merges": 3, "length_penalty": -1},
-            ValueError,
-            "length_penalty: expected a finite number of at least 0, got -1",
-        ),
-        ({"num_merges": 3, "length_penalty": float("inf")}, ValueError, "length_penalty: .*, got inf"),
-        ({"num_merges": 3, "length_penalty": float("nan")}, ValueError, "length_penalty: .*, got nan"),
-        ({"num_merges": 3, "length_penalty": "1"}, TypeError, "length_penalty: .*, got '1'"),
-        ({"num_merges": 3, "num_workers": 0}, ValueError, "num_workers: expected at least 1, got 0"),
-        ({"num_merges": 3, "special_tokens": "<x>"}, TypeError, "special_tokens: expected a list of str, got '<x>'"),
-        ({"num_merges": 3, "special_tokens": ["<x>", "<x>"]}, ValueError, "special token '<x>' is given twice"),
-        ({"num_merges": 3, "special_tokens": ["é"]}, ValueError, r"how vocab\.json writes the byte b'\\xe9'"),
-        ({"num_merges": 3, "special_tokens": ["Ġlow"]}, ValueError, r"writes the token b' low', which training could"),
-        ({"num_merges": 3, "limit": 3}, TypeError, "train: unknown option 'limit'; did you mean"),
-    ],
-)
-def test_wrong_options_are_refused_before_the_source_is_read(options, error, message):
-    for method in (train, train_bpe):
-        with pytest.raises(error, match=message):
-            method(never(), **options)
+WRONG_OPTIONS = [
+    ({}, ValueError, "give either vocab_size or num_merges, got vocab_size=None, num_merges=None"),
+    ({"vocab_size": 300, "num_merges": 3}, ValueError, "give either vocab_size or num_merges"),
+    ({"vocab_size": "300"}, TypeError, "vocab_size: expected an int, got '300'"),
+    ({"vocab_size": 300.0}, TypeError, "vocab_size: expected an int, got 300.0"),
+    ({"vocab_size": True}, TypeError, "vocab_size: expected an int, got True"),
+    ({"vocab_size": 0}, ValueError, "vocab_size: expected at least 1, got 0"),
+    ({"vocab_size": 255}, ValueError, "vocab_size 255 is too small"),
+    ({"num_merges": "3"}, TypeError, "num_merges: expected an int, got '3'"),
+    ({"num_merges": -1}, ValueError, "num_merges: expected at least 0, got -1"),
+    ({"num_merges": 3, "pattern": "gpt3"}, ValueError, "pattern 'gpt3' is not known"),
+    ({"num_merges": 3, "pattern": 3}, TypeError, "pattern: expected a name"),
+    ({"num_merges": 3, "tie_break": "hf"}, ValueError, "tie_break: expected one of 'lexicographic', 'huggingface'"),
+    ({"num_merges": 3, "initial_alphabet": "ascii"}, ValueError, "initial_alphabet: expected one of 'bytes', 'obs"),
+    ({"num_merges": 3, "min_frequency": -1}, ValueError, "min_frequency: expected at least 0, got -1"),
+    ({"num_merges": 3, "min_frequency": 1.5}, TypeError, "min_frequency: expected an int, got 1.5"),
+    ({"num_merges": 3, "max_token_bytes": 0}, ValueError, "max_token_bytes: expected at least 1, got 0"),
+    ({"num_merges": 3, "max_token_bytes": "2"}, TypeError, "max_token_bytes: expected an int, got '2'"),
+    (
+        {"num_merges": 3, "length_penalty": -1},
+        ValueError,
+        "length_penalty: expected a finite number of at least 0, got -1",
+    ),
+    ({"num_merges": 3, "length_penalty": float("inf")}, ValueError, "length_penalty: .*, got inf"),
+    ({"num_merges": 3, "length_penalty": float("nan")}, ValueError, "length_penalty: .*, got nan"),
+    ({"num_merges": 3, "length_penalty": "1"}, TypeError, "length_penalty: .*, got '1'"),
+    ({"num_merges": 3, "num_workers": 0}, ValueError, "num_workers: expected at least 1, got 0"),
+    ({"num_merges": 3, "special_tokens": "<x>"}, TypeError, "special_tokens: expected a list of str, got '<x>'"),
+    ({"num_merges": 3, "special_tokens": ["<x>", "<x>"]}, ValueError, "special token '<x>' is given twice"),
+    ({"num_merges": 3, "special_tokens": ["é"]}, ValueError, r"how vocab\.json writes the byte b'\\xe9'"),
+    ({"num_merges": 3, "special_tokens": ["Ġlow"]}, ValueError, r"writes the token b' low', which training could"),
+    ({"num_merges": 3, "limit": 3}, TypeError, "train: unknown option 'limit'; did you mean"),
+]
 
 
-@pytest.mark.parametrize("source", [b"low", 5, None, [5]])
-def test_wrong_sources_are_refused(source):
-    with pytest.raises(TypeError, match="source: "):
-        train_bpe(source, num_merges=3)
+def test_wrong_options_are_refused_before_the_source_is_read():
+    for options, error, message in WRONG_OPTIONS:
+        with case(options):
+            for method in (train, train_bpe):
+                with pytest.raises(error, match=message):
+                    method(never(), **options)
+
+
+def test_wrong_sources_are_refused():
+    for source in [b"low", 5, None, [5]]:
+        with case(source), pytest.raises(TypeError, match="source: "):
+            train_bpe(source, num_merges=3)
 
 
 def test_an_interrupt_in_the_source_propagates():
