@@ -362,25 +362,6 @@ class TestTokenizerJson:
                 self.read(self.other(normalizer=refused))
 
 
-def test_a_folder_that_holds_only_a_tokenizer_json_is_loaded_as_others_load_it(tmp_path):
-    backend = BPETokenizer(model=trained("llama3"), bos_token="<|user|>", add_bos_token=True).backend_tokenizer
-    backend.add_tokens(["<think>"])
-    backend.add_special_tokens(["<|end|>"])
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token="<|user|>", eos_token="<|end|>", chat_template="{{ messages }}"
-    )
-    fast.save_pretrained(tmp_path)
-    assert not (tmp_path / "vocab.json").exists()
-    tokenizer = BPETokenizer.from_pretrained(tmp_path)
-    assert tokenizer.pattern == "llama3"
-    for text in ("low <think>newest<|end|>", "你好 <|user|> x"):
-        assert tokenizer(text, "b")["input_ids"] == fast(text, "b")["input_ids"]
-    assert tokenizer.chat_template == fast.chat_template
-    assert (tokenizer.eos_token_id, len(tokenizer)) == (fast.eos_token_id, len(fast))
-    tokenizer.save_pretrained(tmp_path / "again")
-    assert BPETokenizer.from_pretrained(tmp_path / "again").definition == tokenizer.definition
-
-
 def test_reading_imports_no_transformers_but_for_folders():
     code = (
         "import sys, hf_bpe.conversion._formats; print({'transformers', 'gguf', 'tiktoken', 'torch'} & {*sys.modules})"

@@ -6,7 +6,6 @@ import sys
 import pytest
 import tiktoken
 from tiktoken_ext import openai_public
-from transformers import AutoTokenizer
 
 from hf_bpe import BPETokenizer
 from support.profiles import thorough
@@ -82,12 +81,6 @@ def test_expressions_of_encodings_are_read_as_tiktoken_reads_them(name):
 def test_encodings_in_memory_keep_their_ids(encoding, tokenizer):
     assert ids_of(tokenizer) == ids_of_tiktoken(encoding)
     assert tokenizer.pattern == NAMES[OTHER_RANKS.get(encoding.name, encoding.name)]
-
-
-def test_saved_encodings_keep_their_ids(encoding, tokenizer, tmp_path):
-    tokenizer.save_pretrained(tmp_path)
-    for each in (BPETokenizer, AutoTokenizer):
-        assert ids_of(each.from_pretrained(tmp_path)) == ids_of_tiktoken(encoding)
 
 
 def test_encodings_written_for_tiktoken_keep_their_ids(encoding, tokenizer, tmp_path):

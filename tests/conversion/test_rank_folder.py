@@ -132,10 +132,3 @@ def test_named_token_without_an_id_is_refused(folder):
     configure(folder, **AUTO_MAP, pad_token="[PAD]")
     with pytest.raises(ValueError, match=r"tokenizer_config.json names '\[PAD\]', and no id for it"):
         BPETokenizer.from_pretrained(folder)
-
-
-def test_folder_with_a_tokenizer_json_is_read_from_that(folder):
-    configure(folder, **AUTO_MAP)
-    BPETokenizer.train(["low"], vocab_size=257).convert_to(folder / "tokenizer.json")
-    (folder / "tokenizer_config.json").unlink()
-    assert len(BPETokenizer.from_pretrained(folder)) == 257
