@@ -4,7 +4,6 @@ import copy
 import pickle
 from itertools import product
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
@@ -18,6 +17,7 @@ from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from support.cases import case
 from support.profiles import by_profile, thorough
 from support.strategies import overlapping_contents
 
@@ -70,8 +70,8 @@ def cases(draw):
 
 @settings(max_examples=by_profile(quick=80, thorough=200))
 @given(cases())
-def test_added_tokens_are_found_where_tokenizers_finds_them(case):
-    tokens, texts = case
+def test_added_tokens_are_found_where_tokenizers_finds_them(drawn):
+    tokens, texts = drawn
     theirs = byte_tokenizer(tokens)
     added = theirs.get_added_tokens_decoder()
     assert len(added) == len(tokens)
@@ -93,9 +93,9 @@ def overlapping_cases(draw):
 
 
 @settings(max_examples=by_profile(quick=50, thorough=160))
-@given(overlapping_cases().filter(lambda case: no_token_is_eaten_whole(case[0])), st.integers(1, 60), st.booleans())
-def test_overlapping_tokens_are_found_where_tokenizers_finds_them(native, case, chunk_bytes, split_special_tokens):
-    tokens, text = case
+@given(overlapping_cases().filter(lambda drawn: no_token_is_eaten_whole(drawn[0])), st.integers(1, 60), st.booleans())
+def test_overlapping_tokens_are_found_where_tokenizers_finds_them(native, drawn, chunk_bytes, split_special_tokens):
+    tokens, text = drawn
     theirs = byte_tokenizer(tokens)
     added = theirs.get_added_tokens_decoder()
     theirs.encode_special_tokens = split_special_tokens
@@ -112,22 +112,21 @@ def test_overlapping_tokens_are_found_where_tokenizers_finds_them(native, case, 
         assert [i for block in blocks for i in block.tolist()] == theirs.encode(text + text).ids
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("a <s>  b", ["a ", 1, "  b"]),
-        ("a <l>  b", ["a", 2, "  b"]),
-        ("a <r>  b", ["a ", 3, "b"]),
-        ("a\u2003<lr>\r\n", ["a", 4]),
-        ("<r>  <l>", [3, 2]),  # what one has stripped is gone for the other
-        ("<w> <w>x <w>\u0301 <w>", [5, " <w>x <w>\u0301 ", 5]),
-        ("<s><s>>", [1, 6]),  # the longest of those that begin there
-        ("<nn><nn", ["<", 7, 8]),  # what is not normalized goes first, though it begins later
-        ("", []),
-        ("x", ["x"]),
-    ],
-)
-def test_flags_do_what_they_say(text, parts):
+FOUND = [
+    ("a <s>  b", ["a ", 1, "  b"]),
+    ("a <l>  b", ["a", 2, "  b"]),
+    ("a <r>  b", ["a ", 3, "b"]),
+    ("a\u2003<lr>\r\n", ["a", 4]),
+    ("<r>  <l>", [3, 2]),  # what one has stripped is gone for the other
+    ("<w> <w>x <w>\u0301 <w>", [5, " <w>x <w>\u0301 ", 5]),
+    ("<s><s>>", [1, 6]),  # the longest of those that begin there
+    ("<nn><nn", ["<", 7, 8]),  # what is not normalized goes first, though it begins later
+    ("", []),
+    ("x", ["x"]),
+]
+
+
+def test_flags_do_what_they_say():
     tokens = {
         1: AddedToken("<s>", normalized=False),
         2: AddedToken("<l>", lstrip=True),
@@ -138,7 +137,9 @@ def test_flags_do_what_they_say(text, parts):
         7: AddedToken("nn>", normalized=False),
         8: AddedToken("<nn", normalized=True),
     }
-    assert AddedTokenSplitter(tokens).split(text) == parts
+    for text, parts in FOUND:
+        with case(text):
+            assert AddedTokenSplitter(tokens).split(text) == parts
 
 
 def test_split_special_tokens_leaves_only_special_tokens_in_the_text():
@@ -206,26 +207,28 @@ def test_word_characters_of_added_tokens_are_those_of_tokenizers():
 # Odd tokens
 
 
-@pytest.mark.parametrize(("content", "text"), [("\n", "a\n\nb"), (" ", "a  b")])
-def test_a_token_of_white_space_that_eats_its_like_is_found_once(content, text):
-    tokens = [AddedToken(content, lstrip=True, rstrip=True)]
-    assert not no_token_is_eaten_whole(tokens)
-    theirs = byte_tokenizer(tokens)
-    assert ids_of(AddedTokenSplitter(theirs.get_added_tokens_decoder()), text) == theirs.encode(text).ids
+def test_a_token_of_white_space_that_eats_its_like_is_found_once():
+    for content, text in [("\n", "a\n\nb"), (" ", "a  b")]:
+        with case(content):
+            tokens = [AddedToken(content, lstrip=True, rstrip=True)]
+            assert not no_token_is_eaten_whole(tokens)
+            theirs = byte_tokenizer(tokens)
+            assert ids_of(AddedTokenSplitter(theirs.get_added_tokens_decoder()), text) == theirs.encode(text).ids
 
 
-@pytest.mark.parametrize(
-    ("tokens", "text"),
-    [
-        ([AddedToken("\n", lstrip=True, rstrip=True)], "a\n\nb"),
-        ([AddedToken("  ", rstrip=True), AddedToken(" ", lstrip=True)], "a   "),
-        ([AddedToken("<a>", rstrip=True), AddedToken(" ", lstrip=True)], "<a> b <a>"),
-    ],
-)
-def test_a_token_that_is_eaten_whole_is_not_found(tokens, text):
-    tokenizer = BPETokenizer(model=BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern=None))
-    tokenizer.add_tokens(tokens)
-    assert tokenizer.encode(text) == byte_tokenizer(tokens).encode(text).ids
+EATEN = [
+    ([AddedToken("\n", lstrip=True, rstrip=True)], "a\n\nb"),
+    ([AddedToken("  ", rstrip=True), AddedToken(" ", lstrip=True)], "a   "),
+    ([AddedToken("<a>", rstrip=True), AddedToken(" ", lstrip=True)], "<a> b <a>"),
+]
+
+
+def test_a_token_that_is_eaten_whole_is_not_found():
+    for tokens, text in EATEN:
+        with case(text):
+            tokenizer = BPETokenizer(model=BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern=None))
+            tokenizer.add_tokens(tokens)
+            assert tokenizer.encode(text) == byte_tokenizer(tokens).encode(text).ids
 
 
 def test_an_empty_token_is_never_found():

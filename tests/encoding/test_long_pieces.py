@@ -1,15 +1,11 @@
 """Long pre-tokens of superword models, which are encoded by words, have the ids of the definition."""
 
 import random
-from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
 
-import hf_bpe
 from hf_bpe import BPEModel
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
@@ -64,16 +60,3 @@ def test_long_runs_of_joined_tokens_have_the_ids_of_the_reference(unit):
     text = b"".join(unit * rng.randrange(1, 300) + rng.choice(WORDS) for _ in range(20))
     for _ in range(2):
         assert encoder.encode(text, Options()) == reference.encode(text)
-
-
-def test_real_superwords_have_the_ids_of_tokenizers(test_data, tmp_path):
-    text = (test_data / "text" / "english.txt").read_text()[:1_000_000]
-    words = hf_bpe.train([text], vocab_size=3000, pattern="gpt2")
-    model = hf_bpe.train([text], vocab_size=5000, pattern=r"\p{N}+", initial=replace(words, pattern=r"\p{N}+"))
-    tokenizer = hf_bpe.BPETokenizer(model=model)
-    tokenizer.save_pretrained(tmp_path)
-    theirs = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    for name in ("english", "code", "multilingual", "nonlatin"):
-        part = (test_data / "text" / f"{name}.txt").read_text()[2_000_000:2_200_000]
-        ids, _ = tokenizer.encode_to_numpy([part])
-        np.testing.assert_array_equal(ids, theirs.encode(part, add_special_tokens=False).ids)
