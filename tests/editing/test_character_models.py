@@ -67,7 +67,7 @@ def make(**options):
     return BPETokenizer.train(CORPUS, num_merges=25, **options)
 
 
-def test_edited_tokenizers_are_read_by_tokenizers(tmp_path):
+def test_edited_tokenizers_are_read_by_tokenizers():
     tokenizer = make()
     tokenizer.add_tokens(["<x>"])
     model, reserved = tokenizer.model, tokenizer.added_tokens_decoder
@@ -85,11 +85,9 @@ def test_edited_tokenizers_are_read_by_tokenizers(tmp_path):
     for name, edit in edits.items():
         with case(name):
             edited, remap = tokenizer.with_model(edit)
-            edited.save_pretrained(tmp_path / name)
-            theirs = Tokenizer.from_file(str(tmp_path / name / "tokenizer.json"))
-            loaded = BPETokenizer.from_pretrained(tmp_path / name)
+            theirs = Tokenizer.from_str(edited.backend_tokenizer.to_str())
             for text in samples:
-                assert edited.encode(text) == theirs.encode(text).ids == loaded.encode(text)
+                assert edited.encode(text) == theirs.encode(text).ids
                 assert edited.decode(edited.encode(text)) == theirs.decode(edited.encode(text), False)
             assert remap.old_ids == {*tokenizer.get_vocab().values()}
     assert "ñ" in edits["wider"].model.printable_vocab()

@@ -17,6 +17,7 @@ from hf_bpe.encoding import parts_of_tokens, unreachable
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.reference import pre_tokenize
+from support.cases import case
 from support.profiles import by_profile
 from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, words
 
@@ -256,6 +257,19 @@ class TestExtend:
             extend(BYTES, ["a"], 1.5)
 
 
+TAKEN = [
+    (["<|x|>"], (), "special token '<|x|>': the model has this token, with the id 2"),
+    (["ab"], (), "special token 'ab': the model has this token, with the id 1"),
+    ({"<|y|>": 1}, (), "special token '<|y|>': its id 1 is taken by b'ab'"),
+    ({"<|y|>": 9}, [9], "special token '<|y|>': its id 9 is taken by a token outside the model"),
+    ({"<|y|>": 9, "<|z|>": 9}, (), "have the same id"),
+    ({"<|y|>": -1}, (), "id of '<|y|>': expected at least 0"),
+    ({"<|y|>": 2**32}, (), "is not between 0 and 2**32 - 1"),
+    (["<|y|>", "<|y|>"], (), "given twice"),
+    (["a"], (), "is how vocab.json writes the byte"),
+]
+
+
 class TestAddSpecialTokens:
     @given(models(), st.sets(st.integers(0, 1010)), st.integers(0, 5))
     def test_special_tokens_get_the_lowest_unused_ids(self, model, reserved, number):
@@ -271,24 +285,11 @@ class TestAddSpecialTokens:
         model = BPEModel({0: b"a"}, [])
         assert add_special_tokens(model, {"<|x|>": 7, "<|y|>": 1}).model.special_ids() == {"<|y|>": 1, "<|x|>": 7}
 
-    @pytest.mark.parametrize(
-        ("tokens", "reserved", "message"),
-        [
-            (["<|x|>"], (), "special token '<|x|>': the model has this token, with the id 2"),
-            (["ab"], (), "special token 'ab': the model has this token, with the id 1"),
-            ({"<|y|>": 1}, (), "special token '<|y|>': its id 1 is taken by b'ab'"),
-            ({"<|y|>": 9}, [9], "special token '<|y|>': its id 9 is taken by a token outside the model"),
-            ({"<|y|>": 9, "<|z|>": 9}, (), "have the same id"),
-            ({"<|y|>": -1}, (), "id of '<|y|>': expected at least 0"),
-            ({"<|y|>": 2**32}, (), "is not between 0 and 2**32 - 1"),
-            (["<|y|>", "<|y|>"], (), "given twice"),
-            (["a"], (), "is how vocab.json writes the byte"),
-        ],
-    )
-    def test_taken_or_impossible_ids_are_refused(self, tokens, reserved, message):
+    def test_taken_or_impossible_ids_are_refused(self):
         model = BPEModel({0: b"a", 1: b"ab", 2: b"<|x|>"}, [], ["<|x|>"])
-        with pytest.raises(ValueError, match=re.escape(message)):
-            add_special_tokens(model, tokens, reserved=reserved)
+        for tokens, reserved, message in TAKEN:
+            with case(tokens), pytest.raises(ValueError, match=re.escape(message)):
+                add_special_tokens(model, tokens, reserved=reserved)
 
 
 class TestPadToMultipleOf:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe.editing import Remap
+from support.cases import case
 from support.strategies import remaps
 
 
@@ -71,36 +72,37 @@ def test_edit_reports_what_has_changed():
     assert not Remap({0: 0}, {1: ()}, (2,)).moves
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (({0: 1, 1: 1},), ValueError, "the same new id"),
-        (({0: 1}, {1: ()}), ValueError, "the same new id"),
-        (({0: 1}, {}, [0]), ValueError, "a token is both kept and removed"),
-        (({0: 1}, {2: (7,)}), ValueError, "id 7 is a source"),
-        (({0: "1"},), TypeError, "id '1' is str"),
-        (({0: 1}, {2: (True,)}), TypeError, "id True is bool"),
-        (({0: 1}, {}, ["2"]), TypeError, "id '2' is str"),
-    ],
-)
-def test_invalid_remaps_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        Remap(*arguments)
+INVALID = [
+    (({0: 1, 1: 1},), ValueError, "the same new id"),
+    (({0: 1}, {1: ()}), ValueError, "the same new id"),
+    (({0: 1}, {}, [0]), ValueError, "a token is both kept and removed"),
+    (({0: 1}, {2: (7,)}), ValueError, "id 7 is a source"),
+    (({0: "1"},), TypeError, "id '1' is str"),
+    (({0: 1}, {2: (True,)}), TypeError, "id True is bool"),
+    (({0: 1}, {}, ["2"]), TypeError, "id '2' is str"),
+]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        *("", "[]", "7", "{}", '{"new_ids": [], "added": []}'),
-        json.dumps({"new_ids": [[0, 1], [0, 2]], "added": [], "removed": []}),
-        json.dumps({"new_ids": [[0, 1, 2]], "added": [], "removed": []}),
-        json.dumps({"new_ids": [[[], 1]], "added": [], "removed": []}),
-        json.dumps({"new_ids": [], "added": [[1, 2]], "removed": []}),
-        json.dumps({"new_ids": [], "added": [], "removed": "ab"}),
-    ],
-)
-def test_a_file_that_is_none_is_refused_by_name(tmp_path, content):
-    path = tmp_path / "remap.json"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"remap\.json: "):
-        Remap.load(path)
+def test_invalid_remaps_are_refused():
+    for arguments, error, message in INVALID:
+        with case(arguments), pytest.raises(error, match=message):
+            Remap(*arguments)
+
+
+NO_REMAPS = [
+    *("", "[]", "7", "{}", '{"new_ids": [], "added": []}'),
+    json.dumps({"new_ids": [[0, 1], [0, 2]], "added": [], "removed": []}),
+    json.dumps({"new_ids": [[0, 1, 2]], "added": [], "removed": []}),
+    json.dumps({"new_ids": [[[], 1]], "added": [], "removed": []}),
+    json.dumps({"new_ids": [], "added": [[1, 2]], "removed": []}),
+    json.dumps({"new_ids": [], "added": [], "removed": "ab"}),
+]
+
+
+def test_a_file_that_is_none_is_refused_by_name(tmp_path):
+    for content in NO_REMAPS:
+        with case(content):
+            path = tmp_path / "remap.json"
+            path.write_text(content, encoding="utf-8")
+            with pytest.raises(ValueError, match=r"remap\.json: "):
+                Remap.load(path)

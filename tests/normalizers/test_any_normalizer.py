@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import pickle
 import random
 import re
 
@@ -21,7 +20,6 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.normalizers import canonical_normalizer
 from hf_bpe.normalizers._apply import get_normalizer
-from hf_bpe.normalizers._names import parts_of_normalizer
 from support.profiles import by_profile, thorough
 from support.strategies import decomposed_fragments
 
@@ -263,13 +261,3 @@ def test_texts_are_normalized_except_for_special_tokens():
     assert [*texts] == ["àb<X>c", ["é"], b"A"]
     assert texts.normalizer == '{"type":"Lowercase"}'
     assert [*NormalizedTexts(["É"], normalizer=None)] == ["É"]
-
-
-def test_encoder_of_any_normalizer_is_pickled():
-    encoder = make_encoder(BPEModel(BYTES, [], normalizer="Lowercase"), as_tuples([(300, AddedToken("<T>"))]))
-    assert pickle.loads(pickle.dumps(encoder)).encode("A<t>", Options()) == [97, 300]
-
-
-def test_names_of_parts_are_those_of_tokenizers():
-    for name in LOCAL:
-        assert type(getattr(normalizers, parts_of_normalizer(canonical_normalizer(name))[0]["type"])()).__name__ == name

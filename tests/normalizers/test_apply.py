@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import PreTokenizedString, Regex, normalizers, pre_tokenizers
-from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AddedToken
 
 import hf_bpe.encoding._normalizing_encoder
 from hf_bpe import BPEModel, BPETokenizer, count, train
@@ -360,17 +360,6 @@ def tokenizer():
     return BPETokenizer.train(NormalizedTexts(CORPUS), num_merges=40, special_tokens=SPECIALS, normalizer="NFC")
 
 
-@pytest.mark.parametrize("portable", [False, True])
-def test_folders_keep_the_normalizer(tokenizer, tmp_path, portable):
-    assert tokenizer.normalizer == tokenizer.model.normalizer == "NFC"
-    tokenizer.save_pretrained(tmp_path, portable=portable)
-    loaded = BPETokenizer.from_pretrained(tmp_path)
-    assert loaded.model == tokenizer.model
-    assert AutoTokenizer.from_pretrained(tmp_path).encode(VIETNAMESE) == tokenizer.encode(VIETNAMESE)
-    assert PreTrainedTokenizerFast.from_pretrained(tmp_path).encode(VIETNAMESE) == tokenizer.encode(VIETNAMESE)
-    assert tokenizer.encode(VIETNAMESE) == tokenizer.encode(unicodedata.normalize("NFC", VIETNAMESE))
-
-
 def test_verification_finds_a_normalizer_that_is_lost(tokenizer, tmp_path):
     BPETokenizer(model=dataclasses.replace(tokenizer.model, normalizer=None)).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="different model: normalizer is None, expected 'NFC'"):
@@ -392,12 +381,6 @@ def test_files_are_read_with_the_normalizer_that_is_given(tokenizer, tmp_path):
     assert BPETokenizer(*files).normalizer is None
     with pytest.raises(ValueError, match="normalizer: expected one of"):
         BPETokenizer(*files, normalizer="BERT")
-
-
-def test_the_tokenizer_is_unpickled_with_the_normalizer(tokenizer):
-    twin = pickle.loads(pickle.dumps(tokenizer))
-    assert twin.normalizer == "NFC"
-    assert twin.encode(VIETNAMESE) == tokenizer.encode(VIETNAMESE)
 
 
 def test_a_new_tokenizer_learns_from_normalized_text(tokenizer, tmp_path):

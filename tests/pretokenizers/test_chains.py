@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, pre_tokenizers
 
-from hf_bpe import BPETokenizer, count
+from hf_bpe import BPETokenizer
 from hf_bpe._native_core import native_core
 from hf_bpe.pretokenizers import (
     CHAINS,
@@ -176,36 +176,6 @@ def test_stages_of_other_types_are_refused():
             canonical_pattern(stages)
 
 
-DEEPSEEK = [
-    Split(r"\p{N}{1,3}"),
-    Split("[一-龥\u3040-ゟ゠-ヿ]+"),
-    Split(
-        r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*"
-        r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-    ),
-    ByteLevel(),
-]
-
-
-def test_a_tokenizer_trained_with_a_chain_has_the_same_ids_in_tokenizers(tmp_path):
-    corpus = ["日本語 has 1234567 words,  and 12  more!\n", "print(x_1)  # 数える\n\n"] * 3
-    tokenizer = BPETokenizer.train(corpus, num_merges=40, pattern=DEEPSEEK)
-    assert count(corpus, pattern=DEEPSEEK) == count(corpus, pattern=canonical_pattern(DEEPSEEK))
-    tokenizer.save_pretrained(tmp_path)
-    theirs = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    loaded = BPETokenizer.from_pretrained(tmp_path)
-    assert loaded.model == tokenizer.model
-    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
-    assert BPETokenizer(*files, pattern=DEEPSEEK).encode(corpus[0]) == tokenizer.encode(corpus[0])
-    for text in [*corpus, "x  12345 数a'b\u0301  \x00\x01 ½"]:
-        called = loaded(text, return_offsets_mapping=True)
-        expected = theirs.encode(text)
-        assert called["input_ids"] == expected.ids
-        assert called["offset_mapping"] == expected.offsets
-        assert called.word_ids() == expected.word_ids
-        assert loaded.decode(called["input_ids"]) == text
-
-
 def test_fingerprints_tell_chains_apart():
     fingerprints = {
         BPETokenizer.train(["a"], vocab_size=256, pattern=pattern).model.fingerprint
@@ -213,7 +183,7 @@ def test_fingerprints_tell_chains_apart():
             "gpt2",
             [Digits(), ByteLevel(use_regex=True)],
             [Digits(True), ByteLevel(use_regex=True)],
-            DEEPSEEK,
+            [Digits(), Digits(True), ByteLevel(use_regex=True)],
         )
     }
     assert len(fingerprints) == 4
