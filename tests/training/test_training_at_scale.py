@@ -5,15 +5,12 @@ import sys
 import warnings
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hf_bpe import BPEModel, Source, WordCounts, count, train, train_bpe
 from hf_bpe.conversion import read_gpt2
 from hf_bpe.training import _checkpoint as merge_log
 from hf_bpe.training import _learning as learning
 from hf_bpe.training._dispatch import training_bytes
-from support.strategies import texts
 
 SPECIALS = ["<|x|>", "<|y|>"]
 TEXT = "low low low low low lower lower widest widest widest newest newest newest<|x|>newest newest newest 你好你好"
@@ -50,21 +47,6 @@ def test_unreachable_sizes_give_the_largest_possible_model():
     with pytest.warns(UserWarning, match=r"the text gives 2 of the 1000 requested merges"):
         small, large = train(["low"], num_merges=[1, 1000])
     assert (len(small.merges), len(large.merges)) == (1, 2)
-
-
-@given(
-    st.lists(texts, min_size=1, max_size=4),
-    st.integers(0, 30),
-    st.sampled_from(TIES),
-    st.sampled_from(["bytes", "observed"]),
-)
-def test_truncating_is_training_less(documents, number, tie_break, alphabet):
-    options = {"tie_break": tie_break, "initial_alphabet": alphabet}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        full = train(documents, num_merges=40, **options)
-        less = train(documents, num_merges=number, **options)
-    assert full.truncate(less.vocab_size) == less
 
 
 def test_truncating_keeps_ids_and_what_no_merge_makes(test_data):
