@@ -8,7 +8,6 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from hf_bpe import Source, count, plan, train
 from hf_bpe._utils import memory
 from hf_bpe.counting import _count as counting
 from hf_bpe.reference import count_pre_tokens
+from support.cases import case
 from support.profiles import by_profile, scaled
 from support.strategies import patterns, texts
 
@@ -85,7 +85,7 @@ def test_counts_are_equal_for_any_split_of_the_work(tmp_path_factory, parts, pat
         assert halves[1].merge(halves[0]) == whole
 
 
-@pytest.mark.parametrize("weight", [2, "0.5", 0.1, Decimal("1.25"), Fraction(1, 3), 1000])
+@pytest.mark.parametrize("weight", [0.1, Fraction(1, 3), 1000])
 def test_weights_are_exact(weight):
     texts = ["low low lower", "lower lowest"]
     counts = count([Source(iter(texts[:1]), weight=weight), Source(iter(texts[1:]))])
@@ -350,30 +350,32 @@ def test_counting_killed_at_any_flush_resumes_with_the_same_result(corpus, tmp_p
     assert deaths > len([*corpus.iterdir()])
 
 
-@pytest.mark.parametrize(
-    ("given_", "expected"),
-    [
-        (5, 5),
-        ("5", 5),
-        ("2GB", 2 * 10**9),
-        ("1.5 GiB", 3 * 2**29),
-        ("500m", 5 * 10**8),
-        ("1kb", 1000),
-        ("3Ti", 3 * 2**40),
-    ],
-)
-def test_amounts_of_memory(given_, expected):
-    assert memory.parse_bytes(given_, "max_memory") == expected
+AMOUNTS = [
+    (5, 5),
+    ("5", 5),
+    ("2GB", 2 * 10**9),
+    ("1.5 GiB", 3 * 2**29),
+    ("500m", 5 * 10**8),
+    ("1kb", 1000),
+    ("3Ti", 3 * 2**40),
+]
 
 
-@pytest.mark.parametrize("wrong", ["", "GB", "2 GBs", "-1", "1e9", "2 XB", "iB"])
-def test_wrong_amounts_of_memory_are_refused(wrong):
-    with pytest.raises(ValueError, match="max_memory: expected a number of bytes, or text such as '2GB'"):
-        memory.parse_bytes(wrong, "max_memory")
-    with pytest.raises(TypeError, match="max_memory: expected"):
-        memory.parse_bytes(1.5, "max_memory")
-    with pytest.raises(ValueError, match="max_memory: expected at least 1, got 0"):
-        memory.parse_bytes(0, "max_memory")
+def test_amounts_of_memory():
+    for given_, expected in AMOUNTS:
+        with case(given_):
+            assert memory.parse_bytes(given_, "max_memory") == expected
+
+
+def test_wrong_amounts_of_memory_are_refused():
+    for wrong in ["", "GB", "2 GBs", "-1", "1e9", "2 XB", "iB"]:
+        with case(wrong):
+            with pytest.raises(ValueError, match="max_memory: expected a number of bytes, or text such as '2GB'"):
+                memory.parse_bytes(wrong, "max_memory")
+            with pytest.raises(TypeError, match="max_memory: expected"):
+                memory.parse_bytes(1.5, "max_memory")
+            with pytest.raises(ValueError, match="max_memory: expected at least 1, got 0"):
+                memory.parse_bytes(0, "max_memory")
 
 
 def test_skipped_input_is_counted_and_logged(tmp_path, caplog, monkeypatch):
@@ -410,13 +412,3 @@ def test_large_file_is_resumed_inside(tmp_path, monkeypatch, suffix):
     counts = count(path, work_dir=work, callback=lambda event: resumed.append(event.done))
     assert counts == count(path)
     assert min(resumed) >= 1400
-
-
-def test_work_folder_with_whole_shards_is_resumed(tmp_path, monkeypatch):
-    path, work = tmp_path / "text.txt", tmp_path / "work"
-    path.write_text("low lower lowest newest widest " * 100, encoding="utf-8")
-    counts = count(path, work_dir=work)  # as versions before wrote it: the file is one shard
-    monkeypatch.setattr("hf_bpe.counting._count._PART_BYTES", 100)
-    events = []
-    assert count(path, work_dir=work, callback=events.append) == counts
-    assert events == []

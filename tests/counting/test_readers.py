@@ -4,7 +4,6 @@ import codecs
 import gzip
 import json
 import logging
-import os
 import re
 import sys
 import zipfile
@@ -20,6 +19,7 @@ from hf_bpe.counting._error_policy import ErrorPolicy
 from hf_bpe.counting._readers import Skipped, read, read_documents
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.reference import count_pre_tokens
+from support.cases import case
 from support.profiles import by_profile
 from support.strategies import any_bytes, any_texts, patterns, texts
 
@@ -214,15 +214,6 @@ def test_a_long_stream_comes_in_blocks_that_can_be_counted_apart(tmp_path):
     assert batches[-1].read == path.stat().st_size
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs /dev/fd")  # noqa: PTH110
-def test_a_pipe_is_streamed():
-    reading, writing = os.pipe()
-    os.write(writing, b"low low")
-    os.close(writing)
-    assert joined(f"/dev/fd/{reading}") == b"low low"
-    os.close(reading)
-
-
 class TestInvalidUtf8:
     ROADS = ("a.txt", "a.txt.gz", "a.txt.zst", "file://", "range")
 
@@ -307,6 +298,24 @@ class TestInvalidUtf8:
         )
 
 
+MALFORMED_LINES = [
+    ('{"text": null}', "expected a JSON object with a string as 'text', got null"),
+    ('{"text": 5}', "expected a JSON object with a string as 'text', got int"),
+    ('{"text": ["a"]}', "expected a JSON object with a string as 'text', got list"),
+    ('{"body": "a", "id": 1}', "got an object with 'body', 'id'; give the column of the text"),
+    ("{}", "got an object with nothing; give the column"),
+    ('["a"]', "expected a JSON object with a string as 'text', got list"),
+    ('"a"', "got str"),
+    ("null", "got NoneType"),
+    ("low lower", "expected a JSON object, got 'low lower': Expecting value"),
+    ('{"text": "a"', 'expected a JSON object, got \'{"text": "a"\': Expecting'),
+    ('{"text": "a"} {"text": "b"}', "expected a JSON object, got .*: Extra data"),
+    ('{"text": "a\x01"}', "expected a JSON object, got .*: Invalid control character"),
+    ("[" * 200_000, "expected a JSON object, got .*: .*recursion"),
+    ('{"text": "a", "n": ' + "1" * 5000 + "}", "expected a JSON object, got .*: .*4300"),
+]
+
+
 class TestJsonLines:
     @given(st.lists(any_texts, max_size=4), st.sampled_from(["strict", "replace", "bytes"]), st.integers(1, 9))
     def test_lone_surrogates_in_escapes_are_repaired(self, tmp_path_factory, all_documents, errors, block):
@@ -342,31 +351,14 @@ class TestJsonLines:
         (tmp_path / "a.jsonl").write_bytes(b'\xef\xbb\xbf{"text": "a\xe2\x80\xa8b\xc2\x85c\\u000bd\\r"}\r\n')
         assert joined(tmp_path / "a.jsonl") == text.encode()
 
-    @pytest.mark.parametrize(
-        ("line", "problem"),
-        [
-            ('{"text": null}', "expected a JSON object with a string as 'text', got null"),
-            ('{"text": 5}', "expected a JSON object with a string as 'text', got int"),
-            ('{"text": ["a"]}', "expected a JSON object with a string as 'text', got list"),
-            ('{"body": "a", "id": 1}', "got an object with 'body', 'id'; give the column of the text"),
-            ("{}", "got an object with nothing; give the column"),
-            ('["a"]', "expected a JSON object with a string as 'text', got list"),
-            ('"a"', "got str"),
-            ("null", "got NoneType"),
-            ("low lower", "expected a JSON object, got 'low lower': Expecting value"),
-            ('{"text": "a"', 'expected a JSON object, got \'{"text": "a"\': Expecting'),
-            ('{"text": "a"} {"text": "b"}', "expected a JSON object, got .*: Extra data"),
-            ('{"text": "a\x01"}', "expected a JSON object, got .*: Invalid control character"),
-            ("[" * 200_000, "expected a JSON object, got .*: .*recursion"),
-            ('{"text": "a", "n": ' + "1" * 5000 + "}", "expected a JSON object, got .*: .*4300"),
-        ],
-        ids=lambda value: value[:20],
-    )
-    def test_malformed_json_lines_are_an_error_with_the_line_or_skipped(self, tmp_path, caplog, line, problem):
+    def test_malformed_json_lines_are_an_error_with_the_line_or_skipped(self, tmp_path, caplog):
         path = tmp_path / "a.jsonl"
-        path.write_text('{"text": "low"}\n\n  \n' + line + '\n{"text": " lower"}\n', encoding="utf-8")
-        assert_error_or_skip(path, rf"a\.jsonl: line 4: (?s:.*){problem}", b"low lower", Skipped(documents=1))
-        assert re.search(rf"WARNING .*skipped: .*a\.jsonl: line 4: (?s:.*){problem}", caplog.text)
+        for line, problem in MALFORMED_LINES:
+            caplog.clear()
+            path.write_text('{"text": "low"}\n\n  \n' + line + '\n{"text": " lower"}\n', encoding="utf-8")
+            with case(line[:20]):
+                assert_error_or_skip(path, rf"a\.jsonl: line 4: (?s:.*){problem}", b"low lower", Skipped(documents=1))
+                assert re.search(rf"WARNING .*skipped: .*a\.jsonl: line 4: (?s:.*){problem}", caplog.text)
 
     def test_json_lines_use_the_given_column(self, tmp_path):
         (tmp_path / "a.jsonl").write_text('{"text": "low", "body": "lower"}', encoding="utf-8")
@@ -459,6 +451,16 @@ class TestCompressed:
         assert skipped == Skipped(files=1)
 
 
+WRONG_TABLES = [
+    ({"body": ["a"], "id": [1]}, "there is no column 'text'; give the column of the text: 'body', 'id'"),
+    ({"text": [5]}, "column 'text': expected strings or bytes, got int64"),
+    ({"text": [["a"]]}, "column 'text': expected strings or bytes, got list<"),
+    (b"low lower lowest", "cannot be read as Parquet: Parquet magic bytes not found"),
+    (b"", "cannot be read as Parquet: "),
+    (b"PAR1" + b"\xff" * 100 + b"\x10\0\0\0PAR1", "cannot be read as Parquet: "),
+]
+
+
 class TestParquet:
     @pytest.mark.parametrize("kind", ["string", "large_string", "binary", "large_binary", "dictionary"])
     def test_strings_and_bytes_of_every_type_are_read(self, tmp_path, kind):
@@ -487,25 +489,15 @@ class TestParquet:
         assert joined(Source(tmp_path / "a.parquet", on_error="skip"), skipped=skipped) == b""
         assert skipped == Skipped(documents=3)
 
-    @pytest.mark.parametrize(
-        ("table", "problem"),
-        [
-            ({"body": ["a"], "id": [1]}, "there is no column 'text'; give the column of the text: 'body', 'id'"),
-            ({"text": [5]}, "column 'text': expected strings or bytes, got int64"),
-            ({"text": [["a"]]}, "column 'text': expected strings or bytes, got list<"),
-            (b"low lower lowest", "cannot be read as Parquet: Parquet magic bytes not found"),
-            (b"", "cannot be read as Parquet: "),
-            (b"PAR1" + b"\xff" * 100 + b"\x10\0\0\0PAR1", "cannot be read as Parquet: "),
-        ],
-        ids=lambda value: str(value)[:20],
-    )
-    def test_files_that_are_wrong_are_an_error_or_skipped(self, tmp_path, table, problem):
+    def test_files_that_are_wrong_are_an_error_or_skipped(self, tmp_path):
         path = tmp_path / "a.parquet"
-        if isinstance(table, bytes):
-            path.write_bytes(table)
-        else:
-            parquet.write_table(arrow.table(table), path)
-        assert_error_or_skip(path, rf"a\.parquet: {problem}", b"", Skipped(files=1))
+        for table, problem in WRONG_TABLES:
+            if isinstance(table, bytes):
+                path.write_bytes(table)
+            else:
+                parquet.write_table(arrow.table(table), path)
+            with case(table):
+                assert_error_or_skip(path, rf"a\.parquet: {problem}", b"", Skipped(files=1))
 
     def test_damaged_pages_are_an_error_or_skipped(self, tmp_path):
         path = tmp_path / "a.parquet"
@@ -631,19 +623,19 @@ class TestCap:
         assert skipped == Skipped(shortened=2)
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ([5], "source: iterable 0: text 0: expected str or bytes, got int"),
-        (["low", ["lower", None]], "iterable 0: text 1: expected str or bytes, got NoneType"),
-        ([[["low"]]], "iterable 0: text 0: expected str or bytes, got list"),
-        ([{"text": "low"}], "iterable 0: text 0: expected str or bytes, got dict"),
-        ({Source("a.txt")}, "iterable 0: text 0: .* got Source; give paths and Sources in a list"),
-    ],
-)
-def test_an_element_that_is_no_text_is_a_type_error(source, message):
-    with pytest.raises(TypeError, match=message):
-        joined(source)
+NO_TEXTS = [
+    ([5], "source: iterable 0: text 0: expected str or bytes, got int"),
+    (["low", ["lower", None]], "iterable 0: text 1: expected str or bytes, got NoneType"),
+    ([[["low"]]], "iterable 0: text 0: expected str or bytes, got list"),
+    ([{"text": "low"}], "iterable 0: text 0: expected str or bytes, got dict"),
+    ({Source("a.txt")}, "iterable 0: text 0: .* got Source; give paths and Sources in a list"),
+]
+
+
+def test_an_element_that_is_no_text_is_a_type_error():
+    for source, message in NO_TEXTS:
+        with case(source), pytest.raises(TypeError, match=message):
+            joined(source)
 
 
 def test_an_element_that_is_no_text_can_be_skipped():

@@ -13,6 +13,7 @@ from hf_bpe.counting import _word_counts as counts_module
 from hf_bpe.counting._runs import RunOfCounts
 from hf_bpe.counting._word_counts import merge_all
 from hf_bpe.pretokenizers import UNICODE_VERSION
+from support.cases import case
 
 words = st.binary(min_size=1, max_size=4) | st.sampled_from([b"low", b"lower", b"lowest"])
 tables = st.dictionaries(words, st.integers(0, 2**20), max_size=12)
@@ -119,16 +120,16 @@ def test_a_file_by_another_unicode_is_refused(tmp_path, monkeypatch):
         WordCounts.load(tmp_path / "some.counts")
 
 
-@pytest.mark.parametrize(
-    ("others", "message"),
-    [
-        ({"pattern": "cl100k"}, "pattern 'gpt2' and 'cl100k'"),
-        ({"special_tokens": ["<x>"]}, r"special_tokens \[\] and \['<x>'\]"),
-    ],
-)
-def test_counts_by_other_settings_are_not_merged(others, message):
-    with pytest.raises(ValueError, match=message + "; count again with the same settings"):
-        WordCounts({"low": 1}).merge(WordCounts({"low": 1}, **others))
+OTHER_SETTINGS = [
+    ({"pattern": "cl100k"}, "pattern 'gpt2' and 'cl100k'"),
+    ({"special_tokens": ["<x>"]}, r"special_tokens \[\] and \['<x>'\]"),
+]
+
+
+def test_counts_by_other_settings_are_not_merged():
+    for others, message in OTHER_SETTINGS:
+        with case(others), pytest.raises(ValueError, match=message + "; count again with the same settings"):
+            WordCounts({"low": 1}).merge(WordCounts({"low": 1}, **others))
 
 
 def test_the_order_of_special_tokens_does_not_count():
@@ -137,22 +138,22 @@ def test_the_order_of_special_tokens_does_not_count():
     assert one.merge(other).top(1) == [(b"low", 2)]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"words": {b"": 1}}, ValueError, "non-empty"),
-        ({"words": {b"low": -1}}, ValueError, "got b'low': -1"),
-        ({"words": {b"low": 2**64}}, ValueError, "0 to 2\\*\\*64 - 1"),
-        ({"words": {b"low": 1.5}}, TypeError, "got b'low': 1.5"),
-        ({"words": {3: 1}}, TypeError, "got 3: 1"),
-        ({"words": {}, "pattern": "gpt3"}, ValueError, "pattern 'gpt3' is not known"),
-        ({"words": {}, "special_tokens": [""]}, ValueError, "special token ''"),
-        ({"words": {}, "scale": 0}, ValueError, "scale: expected at least 1, got 0"),
-    ],
-)
-def test_wrong_words_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        WordCounts(**arguments)
+WRONG_WORDS = [
+    ({"words": {b"": 1}}, ValueError, "non-empty"),
+    ({"words": {b"low": -1}}, ValueError, "got b'low': -1"),
+    ({"words": {b"low": 2**64}}, ValueError, "0 to 2\\*\\*64 - 1"),
+    ({"words": {b"low": 1.5}}, TypeError, "got b'low': 1.5"),
+    ({"words": {3: 1}}, TypeError, "got 3: 1"),
+    ({"words": {}, "pattern": "gpt3"}, ValueError, "pattern 'gpt3' is not known"),
+    ({"words": {}, "special_tokens": [""]}, ValueError, "special token ''"),
+    ({"words": {}, "scale": 0}, ValueError, "scale: expected at least 1, got 0"),
+]
+
+
+def test_wrong_words_are_refused():
+    for arguments, error, message in WRONG_WORDS:
+        with case(arguments), pytest.raises(error, match=message):
+            WordCounts(**arguments)
 
 
 def test_a_count_past_64_bits_is_refused():
