@@ -12,9 +12,8 @@ from tokenizers import AddedToken
 
 import hf_bpe.tokenizer._saving.save as saving
 from hf_bpe import BPEModel, train
-from hf_bpe.conversion import Definition
+from hf_bpe.conversion import Definition, Peer
 from hf_bpe.conversion import _formats as formats
-from hf_bpe.formats._format import Peer
 from hf_bpe.formats._verification import mismatch as verification
 from hf_bpe.formats._verification.mismatch import find_mismatch, model_difference
 from hf_bpe.formats._verification.sides import side_of, side_of_file, side_of_pattern

@@ -12,11 +12,11 @@ from tokenizers import AddedToken, Tokenizer, normalizers
 
 import hf_bpe.encoding._normalizing_encoder
 from hf_bpe import BPEModel, train
+from hf_bpe.conversion import Definition
 from hf_bpe.counting import NormalizedTexts
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._streaming import encode_blocks
-from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.normalizers import canonical_normalizer
 from hf_bpe.normalizers._apply import get_normalizer

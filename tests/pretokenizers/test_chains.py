@@ -29,8 +29,8 @@ from hf_bpe.pretokenizers import (
     pre_tokenizer,
     pre_tokens,
     split,
+    to_printable,
 )
-from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.pretokenizers._chain_programs import compile_chain
 from hf_bpe.pretokenizers._matching import Matcher
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
