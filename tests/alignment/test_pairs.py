@@ -16,7 +16,7 @@ TOKENIZER = BPETokenizer.train(
 
 
 @given(strategies.any_texts, strategies.any_texts)
-def test_ids_are_of_the_whole_and_start_where_the_continuation_does(context, continuation):
+def test_ids_of_a_pair_start_where_the_continuation_does(context, continuation):
     for adds in (False, True):
         ids, start, spans_join = TOKENIZER.encode_pair(context, continuation, add_special_tokens=adds)
         assert ids == TOKENIZER.encode(context + continuation, add_special_tokens=adds)

@@ -131,7 +131,7 @@ def is_valid(data):
     return True
 
 
-def test_runs_of_byte_tokens_are_characters_as_a_whole_or_one_by_one(test_data):
+def test_runs_of_byte_tokens_are_characters_whole_or_singly(test_data):
     pipeline = real_pipeline(test_data, "mistral_v0_1")
     byte = {value: pipeline.model.printable_vocab()[f"<0x{value:02X}>"] for value in range(256)}
     letter = pipeline.model.printable_vocab()["a"]

@@ -92,7 +92,7 @@ def test_nothing_begins_twice():
     assert translator.ids == [bos, bos]
 
 
-def test_unknown_special_tokens_are_an_error_that_changes_nothing():
+def test_unknown_special_tokens_are_an_error_without_effect():
     translator, x = Translator(A, B), A.convert_tokens_to_ids("<|x|>")
     with pytest.raises(ValueError, match=rf"no token for the special token '<\|x\|>' \({x}\); give special="):
         translator.step([*A.encode("low"), x])

@@ -92,7 +92,7 @@ def test_packed_masks_are_copies():
     assert (canonical.allowed_next([97]) == expected).all()
 
 
-def test_words_that_only_ignore_merges_makes_are_allowed_next_to_special_tokens():
+def test_unmerged_words_are_allowed_next_to_special_tokens():
     model = BPEModel({**BYTES, 256: b"ab", 257: b"<s>"}, [], ("<s>",), "gpt2", ignore_merges=True)
     tokenizer = BPETokenizer(model=model, bos_token=None, eos_token=None, unk_token=None)
     assert forbidden(tokenizer, "ab<s>abab<s> ab ab") == []

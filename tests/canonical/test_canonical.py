@@ -149,7 +149,7 @@ def test_real_models_without_known_masks_refuse_by_name(name, test_data):
     assert tokenizer.canonical_ids().canonical_prefix([*ids, *ids]) == [*ids, *ids]
 
 
-def test_order_of_merges_is_refused_by_the_first_that_comes_too_early(monkeypatch):
+def test_order_of_merges_is_refused_with_the_first_too_early(monkeypatch):
     monkeypatch.setattr("hf_bpe.canonical._neighbors._MAX_LATE", 0)
     vocab = {**{i: bytes([i]) for i in range(256)}, 256: b"ab", 257: b"abc"}
     model = BPEModel(vocab, [(b"ab", b"c"), (b"a", b"b")])

@@ -252,7 +252,7 @@ FILES = {".gguf": "gguf", ".json": "tokenizer.json", ".tiktoken": "tiktoken"}
 @pytest.mark.parametrize("name", ["gpt2", "text", *FILES.values()])
 @settings(max_examples=by_profile(quick=15, thorough=200))
 @given(data=st.data())
-def test_a_damaged_file_is_refused_with_its_name_or_is_another_model(contents, name, data):
+def test_damaged_file_is_refused_or_is_another_model(contents, name, data):
     path, files = contents[name]
     file = data.draw(st.sampled_from(sorted(files)))
     for each, content in files.items():

@@ -63,7 +63,7 @@ def test_from_any_format_to_any_other_the_model_stays_equal(tmp_path, first):
 @settings(max_examples=by_profile(quick=6, thorough=25))
 @given(model=models())
 @example(model=BPEModel({1: b"J"}, [], ignore_merges=True))
-def test_any_model_comes_back_equal_or_is_refused_with_nothing_written(name, model, tmp_path_factory):
+def test_any_model_comes_back_equal_or_is_not_written(name, model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("x")
     try:
         path = written(Definition(model), folder, name)
@@ -160,7 +160,7 @@ def test_no_format_carries_a_new_feature(tmp_path, monkeypatch, decides_ids):
 
 
 @pytest.mark.parametrize("name", ["bos", "eos"])
-def test_a_definition_that_adds_a_token_which_it_does_not_name_is_refused(name):
+def test_definition_that_adds_an_unnamed_token_is_refused(name):
     model = BPEModel({97: b"a"}, [])
     with pytest.raises(ValueError, match=f"add_{name}_token is set but {name}_token is not; expected a token to add"):
         Definition(model, {}, {f"add_{name}_token": True})
@@ -319,7 +319,7 @@ class TestTokenizerJson:
         with pytest.raises(ValueError, match=r"its post-processor .* adds '<a>' as the id 6; expected a token"):
             self.read(tokenizer)
 
-    def test_padding_and_truncation_give_a_warning_and_keep_their_sides(self, tmp_path):
+    def test_padding_and_truncation_warn_and_keep_their_sides(self, tmp_path):
         tokenizer = self.other()
         tokenizer.add_special_tokens(["</s>"])
         tokenizer.enable_padding(pad_token="</s>", pad_id=6, direction="left")
@@ -330,7 +330,7 @@ class TestTokenizerJson:
         expected = {"pad_token": "</s>", "padding_side": "left", "model_max_length": 9, "truncation_side": "right"}
         assert definition.settings == expected
 
-    def test_split_that_removes_unmatched_text_has_a_name_if_all_text_matches(self):
+    def test_split_that_removes_text_has_a_name_if_all_matches(self):
         for pattern, name in ((PATTERNS["cl100k"], "cl100k"), (r"\w+|\s", None)):
             split = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
             level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)

@@ -218,7 +218,7 @@ def test_json_beyond_the_limits_of_the_parser_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("broken", ["vocab.json", "merges.txt"])
-def test_a_folder_or_nothing_in_the_place_of_a_file_is_an_os_error(tmp_path, broken):
+def test_folder_in_the_place_of_a_file_is_an_os_error(tmp_path, broken):
     assert read(tmp_path, VOCAB, MERGES)
     (tmp_path / broken).unlink()
     with pytest.raises(FileNotFoundError, match=broken):

@@ -88,7 +88,7 @@ def test_class_and_ids_of_auto_tokenizer_are_reported(tmp_path, model, family, c
     assert chosen["is_overruled"] == is_overruled
 
 
-def test_special_tokens_that_only_auto_tokenizer_adds_are_told_apart_from_other_ids(tmp_path, model):
+def test_special_tokens_that_only_auto_tokenizer_adds_are_named(tmp_path, model):
     content = tokenizer_json(FAMILIES["GPT-2"], model)
     path = folder_of(
         tmp_path / "x", content, {"tokenizer_class": "RobertaTokenizer", "cls_token": "<|bos|>", "sep_token": "<|eos|>"}
@@ -190,7 +190,7 @@ def clip():
         (clip, "end_of_word_suffix"),
     ],
 )
-def test_what_is_not_byte_level_is_refused_in_a_line_that_says_what_to_use(tmp_path, make, what):
+def test_other_models_are_refused_with_what_to_use(tmp_path, make, what):
     path = folder_of(tmp_path / "x", make().to_str(), FAST)
     said = error("inspect", path / "tokenizer.json")
     assert what in said

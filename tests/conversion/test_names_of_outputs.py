@@ -104,6 +104,6 @@ def test_commands_that_save_folders_refuse_names_of_files(source, tmp_path, comm
 
 
 @both
-def test_file_of_an_unknown_suffix_is_written_in_the_format_given(written):
+def test_file_of_an_unknown_suffix_has_the_given_format(written):
     for name in ("ranks.txt", "tokenizer.model"):  # as Llama 3 calls its file
         assert name in written(name, "tiktoken")

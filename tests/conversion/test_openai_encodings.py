@@ -70,7 +70,7 @@ def ids_of(tokenizer):
 
 
 @pytest.mark.parametrize("name", openai_public.ENCODING_CONSTRUCTORS)
-def test_expressions_of_encodings_are_read_as_tiktoken_reads_them(name):
+def test_expressions_of_encodings_split_as_in_tiktoken(name):
     pairs = {bytes(pair) for text in TEXTS for pair in itertools.pairwise(text.encode()) if pair[0] not in b"\r\n"}
     ranks = {token: rank for rank, token in enumerate([*(bytes([byte]) for byte in range(256)), *sorted(pairs)])}
     small_ids = {token: len(ranks) + place for place, token in enumerate(["<|endoftext|>", "<|endofprompt|>"])}

@@ -120,7 +120,7 @@ def test_ids_are_those_of_tiktoken(expression, texts):
 
 @settings(max_examples=by_profile(quick=100, thorough=3000), deadline=None)
 @given(expressions(), st.lists(TEXTS, min_size=1, max_size=6))
-def test_what_a_user_writes_is_cut_as_tokenizers_and_tiktoken_cut_it_or_refused(expression, texts):
+def test_accepted_pattern_cuts_as_tokenizers_and_tiktoken_do(expression, texts):
     """It is read as tokenizer.json reads it; what tiktoken takes as well and reads otherwise is refused."""
     try:
         chosen = BPETokenizer.train(["a"], num_merges=0, pattern=expression).model.pattern

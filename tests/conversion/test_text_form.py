@@ -77,7 +77,7 @@ def rows(model):
 
 
 @given(any_bytes)
-def test_escapes_are_taken_back_and_leave_one_line_of_readable_text(token):
+def test_escaped_token_is_a_readable_line_and_is_read_back(token):
     text = escape(token)
     assert unescape(text.encode()) == token
     assert text.splitlines() == ([text] if token else [])
@@ -99,7 +99,7 @@ def test_the_files_are_what_one_expects(tmp_path):
 
 
 @given(odd_models(), st.booleans(), st.booleans(), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.integers(0, 99))
-def test_line_ends_marks_names_and_the_order_of_tokens_change_nothing(folder, model, mark, end, newline, ours, seed):
+def test_line_ends_marks_names_and_order_change_nothing(folder, model, mark, end, newline, ours, seed):
     assert FORMAT.matches(write(model, folder), b"")
     assert FORMAT.read(folder, Hints()).model == model
     vocab, merges, sidecar = ((folder / name).read_text("utf-8") for name in (VOCAB_FILE, MERGES_FILE, SIDECAR))
@@ -137,7 +137,7 @@ def raw(model):
 @given(
     models(all_bytes=True, all_merged=True), st.lists(st.sampled_from(ODD_SPECIALS[3:8]), unique=True), st.booleans()
 )
-def test_raw_tokens_with_tabs_line_ends_and_bytes_that_are_no_utf8_are_read(folder, model, specials, crlf):
+def test_raw_tokens_with_tabs_and_invalid_utf8_are_read(folder, model, specials, crlf):
     vocab = model.vocab | dict(enumerate(map(str.encode, specials), 2000))
     model = dataclasses.replace(model, vocab=vocab, special_tokens=(*model.special_tokens, *specials))
     content, merges = raw(model), rows(model).encode()
@@ -175,7 +175,7 @@ def test_invalid_utf8_may_be_hexadecimal_next_to_raw_tokens(folder, model, form)
     assert read_files(folder, b"".join(lines), rows(model), Hints(model.pattern)) == model
 
 
-def test_a_byte_that_is_written_as_a_replacement_character_is_asked_for(folder):
+def test_byte_written_as_a_replacement_character_is_asked_for(folder):
     vocab = "".join(f"{token.decode('utf-8', 'replace')}\t{token_id}\n" for token_id, token in enumerate(BYTES))
     with pytest.raises(
         ValueError, match=r"no merge makes token 128, and its bytes are lost, .* write \\xNN for the byte"
@@ -183,7 +183,7 @@ def test_a_byte_that_is_written_as_a_replacement_character_is_asked_for(folder):
         read_files(folder, vocab, "")
 
 
-def test_special_tokens_that_are_given_may_be_missing_in_the_files(folder):
+def test_given_special_tokens_may_be_missing_in_the_files(folder):
     model = read_files(folder, "a\t5\nxyz\t6\n", "", Hints("gpt2", {"<s>": 7}))
     assert model == BPEModel({5: b"a", 6: b"xyz", 7: b"<s>"}, [], ("<s>",))
 
@@ -210,7 +210,7 @@ def test_other_files_of_the_same_names_are_not_taken_for_these(folder):
             assert not FORMAT.matches(folder, b"")
 
 
-def test_a_file_or_a_folder_without_both_files_is_not_of_this_form(tmp_path):
+def test_folder_without_both_files_is_not_of_this_form(tmp_path):
     (tmp_path / "vocab.txt").write_text("a\t5\n")
     assert not FORMAT.matches(tmp_path, b"")
     assert not FORMAT.matches(tmp_path / "vocab.txt", b"a\t5\n")

@@ -132,7 +132,7 @@ def test_a_file_that_names_no_pattern_asks_for_it(tmp_path):
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "r50k" else thorough) for name in NAMES])
-def test_real_rank_files_have_no_unreachable_token_and_gpt2_its_own_merges(test_data, name):
+def test_real_rank_files_have_no_unreachable_token(test_data, name):
     path = test_data / f"tiktoken/{name}_base.tiktoken"
     model = formats.read(path, pattern=NAMES[name], special_tokens={"<|endoftext|>": 300_000}).model
     assert not model.ignore_merges

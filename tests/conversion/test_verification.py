@@ -83,7 +83,7 @@ def test_difference_in_what_decides_ids_is_found_either_way(model, change):
         assert len(mismatch.text) < 12
 
 
-def test_a_mismatch_shows_text_bytes_ids_and_the_bytes_of_each_token(model):
+def test_mismatch_shows_text_bytes_ids_and_tokens(model):
     other = dataclasses.replace(model, vocab=model.vocab | {97: b"b", 98: b"a"})
     shown = str(find_mismatch(*sides(Definition(model), Definition(other)))).splitlines()
     assert shown == ["tokens of the vocabulary: 'a'", "  bytes: 61", "  A: [97 b'a']", "  B: [98 b'a']"]

@@ -85,7 +85,7 @@ def test_the_first_wrong_merge_is_named():
         BPEModel(VOCAB, [(b"a", b"b"), (b"a", b"b"), (b"a", b"c")])
 
 
-def test_tokens_of_more_bytes_than_any_vocabulary_has_are_refused():
+def test_tokens_of_too_many_bytes_in_all_are_refused():
     half = MAX_TOKEN_BYTES // 2
     vocab = {97: b"a" * half, 98: b"b" * half}
     assert len(BPEModel(vocab, []).vocab) == 2
@@ -126,7 +126,7 @@ def test_special_tokens_are_checked():
                 assert message in str(caught.value)
 
 
-def test_special_tokens_are_in_the_vocabulary_and_unlike_the_printable_form_of_another():
+def test_special_tokens_are_no_printable_form_of_another_token():
     with pytest.raises(ValueError, match="special token '<z>' is not in the vocabulary"):
         BPEModel(VOCAB, [], ["<|x|>", "<z>"])
     with pytest.raises(ValueError, match=r"special token 'Ġa' is how vocab\.json writes token 259, b' a'"):
@@ -143,7 +143,7 @@ def test_pattern_is_checked_and_canonical():
 
 
 @given(models())
-def test_a_model_is_what_its_fields_say_in_whatever_order_and_type_they_come(model):
+def test_model_does_not_depend_on_order_and_type_of_its_fields(model):
     twin = BPEModel(
         dict(reversed(model.vocab.items())),
         (list(merge) for merge in model.merges),
@@ -223,6 +223,6 @@ def test_repr_is_short_and_names_the_first_special_tokens():
     assert "special_tokens=['<0>', '<1>', '<2>', '…']," in repr(many)
 
 
-def test_a_model_may_be_empty_and_may_have_tokens_that_no_merge_makes():
+def test_model_may_be_empty_or_have_unmerged_tokens():
     assert BPEModel({}, []).vocab_size == 0
     assert BPEModel({5: b"abc"}, []).vocab == {5: b"abc"}

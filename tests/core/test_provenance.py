@@ -77,7 +77,7 @@ def test_equal_signatures_mean_equal_merges(first, second):
 
 
 @given(corpora, st.sampled_from(["lexicographic", "huggingface"]), st.data())
-def test_truncated_model_has_the_signature_of_the_smaller_training(words, ties, data):
+def test_truncated_model_has_the_signature_of_less_training(words, ties, data):
     counts = WordCounts(words)
     merges = len(train_quietly(counts, 20, ties).merges)
     size = data.draw(st.integers(0, merges))

@@ -105,7 +105,7 @@ def test_number_of_processes_is_checked(workers):
 
 @pytest.mark.usefixtures("tiny_batches")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_in_the_source_propagates_and_leaves_no_process(workers):
+def test_interrupt_in_the_source_leaves_no_process(workers):
     def interrupted():
         for _ in range(20):
             yield "low lower lowest " * 9

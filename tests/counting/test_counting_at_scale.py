@@ -196,7 +196,7 @@ def test_finished_shards_are_not_counted_again(corpus, tmp_path, monkeypatch):
     assert {source.name for source in counts.sources} == {str(path) for path in corpus.iterdir()}
 
 
-def test_a_file_that_is_named_twice_counts_twice_whenever_it_was_counted(tmp_path, monkeypatch):
+def test_file_named_twice_counts_twice(tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "_COMMIT_SECONDS", 0)
     monkeypatch.setattr(counting, "_BATCH_BYTES", 1)
     path = tmp_path / "a.txt"
@@ -337,7 +337,7 @@ print(counting.count(sys.argv[1], special_tokens=["<|endoftext|>"], work_dir=sys
 
 
 @scaled
-def test_counting_killed_at_any_flush_resumes_with_the_same_result(corpus, tmp_path):
+def test_counting_killed_at_any_flush_resumes_with_equal_counts(corpus, tmp_path):
     expected = count(corpus, **SETTINGS).fingerprint
     command = [sys.executable, "-c", DIES_FLUSHING, str(corpus), str(tmp_path / "work")]
     deaths = 0

@@ -113,9 +113,7 @@ _lines = st.lists(
     st.integers(1, 40),
     st.integers(1, 9),
 )
-def test_ranges_of_json_lines_give_the_documents_and_skips_of_the_whole_file(
-    tmp_path_factory, lines, end, bom, size, block
-):
+def test_ranges_of_json_lines_give_documents_and_skips_of_all(tmp_path_factory, lines, end, bom, size, block):
     path = tmp_path_factory.mktemp("ranges") / "a.jsonl"
     path.write_bytes(bom + end.join(lines))
     source = Source(path, on_error="skip", max_line_bytes=18)
@@ -153,7 +151,7 @@ def test_iterables_of_any_kind_give_the_same_counts(all_documents, pattern, spec
     st.integers(1, 60),
     st.integers(1, 30),
 )
-def test_ranges_sum_to_the_whole_and_a_mapping_is_the_same_as_a_stream(
+def test_ranges_sum_to_the_whole_in_mappings_and_streams(
     tmp_path_factory, data, pattern, special_tokens, shard_bytes, block
 ):
     path = tmp_path_factory.getbasetemp() / "ranges.txt"
@@ -276,7 +274,7 @@ class TestInvalidUtf8:
         (tmp_path / "a.jsonl").write_bytes(self.LINE)
         assert joined(Source(tmp_path / "a.jsonl", errors=errors)) == expected
 
-    def test_invalid_utf8_in_json_lines_is_an_error_or_skips_the_line(self, tmp_path):
+    def test_invalid_utf8_in_a_json_line_is_an_error_or_skips_it(self, tmp_path):
         path = tmp_path / "a.jsonl"
         path.write_bytes(b'{"text": "a"}\n' + self.LINE + b'\n{"text": "b"}')
         assert_error_or_skip(
@@ -351,7 +349,7 @@ class TestJsonLines:
         (tmp_path / "a.jsonl").write_bytes(b'\xef\xbb\xbf{"text": "a\xe2\x80\xa8b\xc2\x85c\\u000bd\\r"}\r\n')
         assert joined(tmp_path / "a.jsonl") == text.encode()
 
-    def test_malformed_json_lines_are_an_error_with_the_line_or_skipped(self, tmp_path, caplog):
+    def test_malformed_json_lines_are_an_error_or_skipped(self, tmp_path, caplog):
         path = tmp_path / "a.jsonl"
         for line, problem in MALFORMED_LINES:
             caplog.clear()
@@ -441,7 +439,7 @@ class TestCompressed:
         (tmp_path / "a.txt.zst").write_bytes(packer.compress(b"low") + packer.flush())
         assert joined(tmp_path / "a.txt.zst") == b"low"
 
-    def test_the_last_line_of_a_file_that_ends_too_early_is_no_document(self, tmp_path):
+    def test_last_line_of_a_truncated_file_is_no_document(self, tmp_path):
         lines = b"".join(b'{"text": "%d"}\n' % number for number in range(1000))
         (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(lines)[:-200])
         skipped = Skipped()
@@ -535,7 +533,7 @@ class TestDatasets:
         for data in self.roads(datasets, self.ROWS, "body"):
             assert joined(Source(data, column="body", weight=2)) == "lowé lower".encode()
 
-    def test_rows_that_are_wrong_are_an_error_that_names_them_or_skipped(self, datasets):
+    def test_wrong_rows_are_an_error_that_names_them_or_skipped(self, datasets):
         for data in self.roads(datasets, ["low", None, " lower"]):
             assert_error_or_skip(
                 data,
@@ -575,7 +573,7 @@ class TestCap:
     @pytest.mark.parametrize(("kind", "pack"), KINDS)
     @settings(max_examples=by_profile(quick=8, thorough=25))
     @given(documents, specials, st.integers(1, 12), st.integers(1, 30))
-    def test_documents_are_shortened_at_a_character_for_all_kinds_of_sources(
+    def test_documents_of_all_sources_are_shortened_at_a_character(
         self, tmp_path_factory, kind, pack, all_documents, special_tokens, limit, block
     ):
         folder = tmp_path_factory.mktemp("cap") / "files"
@@ -647,7 +645,7 @@ def test_an_element_that_is_no_text_can_be_skipped():
 @pytest.mark.parametrize(
     ("name", "module", "extra"), [("a.parquet", "pyarrow", "parquet"), ("a.txt.zst", "zstandard", "zstd")]
 )
-def test_a_missing_package_is_named_with_its_extra_whatever_is_skipped(tmp_path, monkeypatch, name, module, extra):
+def test_missing_package_is_named_with_its_extra(tmp_path, monkeypatch, name, module, extra):
     (tmp_path / name).write_bytes(b"x")
     monkeypatch.setitem(sys.modules, module, None)
     message = rf"{name}: reading it needs {module}, which is not installed; pip install 'hf_bpe\[{extra}\]'"

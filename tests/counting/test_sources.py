@@ -187,7 +187,7 @@ def test_invalid_sources_are_refused():
                 plan(source)
 
 
-def test_a_file_that_a_store_does_not_show_names_what_may_be_wrong(monkeypatch):
+def test_file_missing_in_a_store_names_what_may_be_wrong(monkeypatch):
     fsspec = pytest.importorskip("fsspec", reason="reads URLs")
 
     class Empty(fsspec.get_filesystem_class("memory")):

@@ -56,7 +56,7 @@ class TestWithModel:
             assert remap.old_ids == {*tokenizer.get_vocab().values()}
             assert {*other.get_vocab().values()} >= remap.sources.keys()
 
-    def test_added_tokens_move_after_a_shrunken_model_and_stay_otherwise(self):
+    def test_added_tokens_move_only_after_a_smaller_model(self):
         tokenizer = self.make()
         user = tokenizer.convert_tokens_to_ids("<|user|>")
         smaller, remap = tokenizer.with_model(prune(tokenizer.model, keep=[]))
@@ -67,7 +67,7 @@ class TestWithModel:
         longer, remap = tokenizer.with_model(add_special_tokens(tokenizer.model, {"<|new|>": 300}))
         assert longer.convert_tokens_to_ids("<|user|>") == user == remap.new_ids[user]
 
-    def test_an_added_token_that_the_model_loses_stays_an_added_token(self):
+    def test_added_token_that_the_model_loses_stays(self):
         tokenizer = BPETokenizer.train(["low low low"], num_merges=3)
         low = tokenizer.encode("low")
         tokenizer.add_tokens(["low"])
@@ -85,7 +85,7 @@ class TestWithModel:
         assert remap.is_identity
         assert other.get_vocab() == tokenizer.get_vocab()
 
-    def test_new_tokens_with_the_id_or_the_content_of_added_ones_are_refused(self):
+    def test_new_tokens_that_repeat_added_ones_are_refused(self):
         tokenizer = self.make()
         with pytest.raises(ValueError, match=r"'<\|user\|>', was added .* edit the model with reserved="):
             tokenizer.with_model(extend(tokenizer.model, ["fast fast"], 2))

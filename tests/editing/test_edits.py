@@ -61,7 +61,7 @@ def uses(model, counts):
 
 class TestPrune:
     @given(prunings(), any_bytes, st.data())
-    def test_kept_tokens_are_reachable_and_their_texts_keep_their_tokens(self, pruning, data, drawn):
+    def test_kept_tokens_are_reachable_and_texts_of_them_unchanged(self, pruning, data, drawn):
         model, keep = pruning
         pruned, remap = prune(model, keep=keep)
         check_remap(remap, model, pruned)
@@ -77,7 +77,7 @@ class TestPrune:
                     assert encode(pruned, word) == [remap.new_ids.get(token_id, -1) for token_id in ids]
 
     @given(prunings())
-    def test_without_counts_only_bytes_special_tokens_and_parts_of_kept_tokens_stay(self, pruning):
+    def test_pruning_without_counts_keeps_parts_of_kept_tokens(self, pruning):
         model, keep = pruning
         parts = parts_of_tokens(model)
 
@@ -95,7 +95,7 @@ class TestPrune:
 
     @given(models(), st.dictionaries(words(), st.integers(0, 5)), st.data())
     @settings(max_examples=by_profile(quick=12, thorough=50))
-    def test_with_counts_the_least_used_leaf_tokens_are_removed_one_by_one(self, model, corpus, data):
+    def test_pruning_by_counts_removes_the_least_used_leaves(self, model, corpus, data):
         counts = WordCounts(corpus, pattern=model.pattern)
         lost = set() if model.ignore_merges else {*unreachable(model)}
         keep = data.draw(st.lists(st.sampled_from(sorted(model.vocab.keys() - lost)), max_size=3))
@@ -148,7 +148,7 @@ class TestPrune:
         assert b"low" not in prune(model, counts=counts, min_count=5).model.vocab.values()
 
     @pytest.mark.parametrize("data", ["low", b"\xff low"])
-    def test_a_model_of_bytes_only_is_what_is_left_of_nothing_to_keep(self, data):
+    def test_pruning_with_nothing_to_keep_leaves_a_model_of_bytes(self, data):
         model = train(["low low lowest"], num_merges=4, special_tokens=["<|x|>"])
         pruned, _ = prune(model, keep=[])
         assert pruned == replace(BYTES, vocab={**BYTES.vocab, 256: b"<|x|>"}, special_tokens=("<|x|>",))
@@ -223,7 +223,7 @@ class TestExtend:
 
     @given(models(), corpora, st.sets(st.integers(0, 1100), max_size=5))
     @pytest.mark.filterwarnings("ignore:the text gives")
-    def test_new_tokens_come_last_with_their_old_encodings_as_sources(self, model, corpus, reserved):
+    def test_new_tokens_come_last_with_old_ids_as_sources(self, model, corpus, reserved):
         longer, remap = extend(model, WordCounts(corpus, pattern=model.pattern), 300, reserved=reserved)
         new = longer.vocab.keys() - model.vocab.keys()
         assert remap.added.keys() == new

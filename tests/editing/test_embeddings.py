@@ -70,7 +70,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("name", "tied"), KINDS)
-def test_kept_tokens_have_the_same_logits_and_new_ones_the_mean_of_their_sources(name, tied):
+def test_kept_tokens_have_equal_logits_and_new_ones_their_mean(name, tied):
     model = small(name, tied=tied)
     olds = range(SIZE)
     kept = {0: 0, 1: 1, **{old: old // 2 + 1 for old in olds if old > 1 and old % 2 == 0}}

@@ -37,7 +37,7 @@ def test_remaps_compose_only_if_their_vocabularies_match():
 
 
 @given(remaps(), st.data(), st.sampled_from(["uint16", "uint32", "int64", "int16"]))
-def test_ids_of_kept_tokens_are_translated_in_arrays_of_any_shape(remap, data, dtype):
+def test_kept_ids_are_translated_in_arrays_of_any_shape(remap, data, dtype):
     olds = [*remap.new_ids]
     ids = np.array(data.draw(st.lists(st.sampled_from(olds), max_size=6)) if olds else [], dtype=dtype)
     for array in (ids, ids.reshape(1, -1, 1)):

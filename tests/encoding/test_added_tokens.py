@@ -94,7 +94,7 @@ def overlapping_cases(draw):
 
 @settings(max_examples=by_profile(quick=50, thorough=160))
 @given(overlapping_cases().filter(lambda drawn: no_token_is_eaten_whole(drawn[0])), st.integers(1, 60), st.booleans())
-def test_overlapping_tokens_are_found_where_tokenizers_finds_them(native, drawn, chunk_bytes, split_special_tokens):
+def test_overlapping_tokens_are_found_as_by_tokenizers(native, drawn, chunk_bytes, split_special_tokens):
     tokens, text = drawn
     theirs = byte_tokenizer(tokens)
     added = theirs.get_added_tokens_decoder()
@@ -142,7 +142,7 @@ def test_flags_do_what_they_say():
             assert AddedTokenSplitter(tokens).split(text) == parts
 
 
-def test_split_special_tokens_leaves_only_special_tokens_in_the_text():
+def test_split_special_tokens_leaves_special_tokens_as_text():
     splitter = AddedTokenSplitter({1: AddedToken("<s>", special=True), 2: AddedToken("<o>")})
     assert splitter.split("<s><o>") == [1, 2]
     assert splitter.split("<s><o>", split_special_tokens=True) == ["<s>", 2]
@@ -154,7 +154,7 @@ def test_contents_are_text_not_regular_expressions():
     assert splitter.split("".join(contents) + "ab") == [*range(len(contents)), "ab"]
 
 
-def test_white_space_is_looked_at_once_however_many_tokens_eat_it(monkeypatch):
+def test_white_space_is_looked_at_once_for_many_tokens(monkeypatch):
     looks = []
 
     class Watched(str):

@@ -71,7 +71,7 @@ def test_error_leaves_the_tokenizer_as_it_was(tokenizer):
     assert tokenizer.encode("low lower aab") == before
 
 
-def test_error_in_a_piece_with_a_space_before_it_leaves_later_texts_as_they_were():
+def test_error_after_a_prefix_space_leaves_later_texts_unchanged():
     chain = [ByteLevel(add_prefix_space=True), Split(r"(?:a{1,100}){1,100}b")]
     tokenizer = BPETokenizer.train(["low lower lowest"], vocab_size=262, pattern=chain)
     text = " low \u4f60 lower lowest aab"  # a space begins it, so it is not copied

@@ -52,7 +52,7 @@ def test_long_pieces_have_the_ids_of_the_definition(corpus, words, superwords, p
 
 
 @pytest.mark.parametrize("unit", [b"ab ", b"a", b" a", b"ab ab,", b"abab abab\n"])
-def test_long_runs_of_joined_tokens_have_the_ids_of_the_reference(unit):
+def test_long_runs_of_tokens_have_the_ids_of_the_reference(unit):
     corpus = [b"ab " * 40, b"a" * 64, b"ab ab, " * 9, b"abab abab\n" * 9]
     model = model_of(corpus, 12, 30)
     encoder, reference = make_encoder(model), Encoder(model)

@@ -87,7 +87,7 @@ def native_encoder(native, model):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_texts_whose_list_is_cleared_meanwhile_are_encoded_as_they_were(native_encoder, operation, way):
+def test_texts_of_a_list_cleared_meanwhile_are_encoded(native_encoder, operation, way):
     encoder, first = native_encoder(), [*OPERATIONS.values()].index(operation)
     for number in range(first, first + ROUNDS):  # so that the operations together try every kind
         kind = [*KINDS][number % len(KINDS)]
@@ -101,7 +101,7 @@ def test_texts_whose_list_is_cleared_meanwhile_are_encoded_as_they_were(native_e
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_texts_whose_list_is_cleared_meanwhile_are_counted_as_they_were(native, way):
+def test_texts_of_a_list_cleared_meanwhile_are_counted(native, way):
     def count(texts):
         counter = native.Counter("gpt2", [], threads=2)
         assert counter.add(texts, check_utf8=False, progress=None) == (None, None)
@@ -139,7 +139,7 @@ def test_a_list_cleared_by_progress_is_counted_whole(native):
 
 
 @pytest.mark.parametrize("kind", [list, tuple])
-def test_ids_whose_list_is_cleared_by_one_of_them_are_decoded_as_they_were(model, kind):
+def test_ids_of_a_list_cleared_meanwhile_are_decoded_unchanged(model, kind):
     encoder = make_encoder(model)
     for _ in range(ROUNDS):
         row = [1000 % 256] * 1000
@@ -227,7 +227,7 @@ def test_subclasses_of_str_and_bytes_are_texts(model):
     assert encoder.encode_batch([Str("bé"), Bytes(b"bcd")], OPTIONS, 1) == [[98, 195, 169], [260]]
 
 
-def test_counted_mappings_are_read_only_and_cannot_be_closed_meanwhile(native, tmp_path):
+def test_counted_mappings_are_read_only_and_stay_open(native, tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"low lower lowest " * 1_000_000)
 

@@ -47,7 +47,7 @@ def test_token_has_the_parts_of_its_last_merge_or_is_unreachable(model):
 
 
 @given(models(all_bytes=True, all_merged=True), any_bytes)
-def test_a_text_has_one_token_less_than_bytes_for_each_merge_in_the_trees_of_its_tokens(model, data):
+def test_each_merge_in_the_trees_of_a_text_saves_one_token(model, data):
     parts = parts_of_tokens(model)
     for word in pre_tokenize(data, model.pattern):
         ids = Encoder(model).encode_word(word)

@@ -86,7 +86,7 @@ def test_a_mark_joins_the_last_character_that_is_known(tokenizer):
                 check(tokenizer, known + end + ENGLISH * 20)
 
 
-def test_text_that_nfc_changes_is_looked_up_after_it_is_normalized(tokenizer):
+def test_text_that_nfc_changes_is_looked_up_normalized(tokenizer):
     stretch = (DECOMPOSED + ENGLISH.replace("<|x|>", "")) * 50
     for turn in range(6):
         check(tokenizer, "<|x|>".join([stretch] * (turn + 1)))

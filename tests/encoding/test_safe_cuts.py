@@ -61,7 +61,7 @@ def test_the_last_cut_is_safe_whatever_follows(text, following, pattern, special
 
 
 @given(data, patterns, special_tokens)
-def test_the_last_cut_is_the_last_that_is_far_enough_from_the_end(text, pattern, specials):
+def test_last_cut_is_far_enough_from_the_end(text, pattern, specials):
     longest = max([len(token.encode()) for token in specials], default=1)
     expected = [cut for cut in all_cuts(text, pattern, specials) if cut <= len(text) - longest + 1]
     assert SafeCuts(pattern, specials).find_last(text) == max(expected, default=0)
@@ -125,7 +125,7 @@ def test_special_tokens_are_not_regular_expressions():
 
 @settings(max_examples=by_profile(quick=60, thorough=200))
 @given(data, patterns, special_tokens, st.integers(1, 60), st.sampled_from([2, 3, 5, 17, 1 << 16]))
-def test_documents_are_all_between_special_tokens_and_long_ones_come_in_parts(text, pattern, specials, limit, step):
+def test_documents_lie_between_special_tokens_or_are_parts(text, pattern, specials, limit, step):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cuts, "_STEP", step)
         spans = [*cut_into_documents(text, 0, None, pattern, specials, limit)]

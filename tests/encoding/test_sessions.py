@@ -35,7 +35,7 @@ def check(session, tokenizer, ids, change):
 
 @given(tokenizers(), st.lists(pieces, max_size=6), st.data())
 @settings(max_examples=by_profile(quick=60, thorough=240))
-def test_appended_truncated_and_updated_text_has_the_ids_of_the_whole(tokenizer, parts, data):
+def test_changed_text_of_a_session_has_the_ids_of_the_whole(tokenizer, parts, data):
     session, ids = tokenizer.session(), []
     for part in parts:
         ids = check(session, tokenizer, ids, session.append(part))
@@ -51,7 +51,7 @@ def test_appended_truncated_and_updated_text_has_the_ids_of_the_whole(tokenizer,
 
 @scaled
 @pytest.mark.parametrize("pattern", sorted(WITH_SCANNER))
-def test_text_without_safe_cuts_is_cut_elsewhere_without_changing_ids(pattern):
+def test_text_without_safe_cuts_is_cut_elsewhere(pattern):
     for normalizer in (None, "NFC"):
         for seed in range(by_profile(quick=2, thorough=15)):
             with case(normalizer, seed):
@@ -75,7 +75,7 @@ def check_text_without_safe_cuts(pattern, normalizer, random):
 
 @scaled
 @pytest.mark.parametrize("normalizer", ["NFC", '{"type":"NFKC"}', '{"type":"NFD"}'])
-def test_text_that_a_normalizer_changes_in_places_is_cut_elsewhere(normalizer, monkeypatch):
+def test_text_that_a_normalizer_changes_is_cut_elsewhere(normalizer, monkeypatch):
     monkeypatch.setattr(_session, "_LONG", 16)
     monkeypatch.setattr(_settled_cuts, "_WINDOW", 64)
     for seed in range(by_profile(quick=2, thorough=60)):

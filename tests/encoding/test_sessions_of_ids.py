@@ -116,7 +116,7 @@ def test_text_continues_ids_of_characters_as_it_would_text(content, first, secon
 
 
 @given(strategies.any_bytes, strategies.any_bytes, st.booleans())
-def test_a_stream_after_a_prompt_neither_leaks_nor_loses_characters(prompt, rest, skips):
+def test_stream_after_a_prompt_gives_each_character_once(prompt, rest, skips):
     prompt, rest = (TOKENIZER.encode_bytes(data) for data in (prompt, rest))
     stream = TOKENIZER.decode_stream(ids=prompt, skip_special_tokens=skips)
     streamed = "".join(map(stream.step, rest)) + stream.finish()

@@ -30,7 +30,7 @@ def test_ignore_merges_applies_to_whole_pre_tokens_only(pattern):
     assert encode("abcd  abc", pattern) == [256, 99, 100, 32, 258]
 
 
-def test_without_a_pattern_the_pre_token_is_the_segment_between_added_tokens():
+def test_without_a_pattern_a_segment_is_the_pre_token():
     assert encode("abc", None) == [257]
     assert encode("abc<|x|>abcabc<|x|>abc abc", None) == [257, 260, 259, 260, 256, 99, 32, 256, 99]
     assert encode(b"abcabc", None) == [259]
@@ -42,7 +42,7 @@ def test_the_prefix_space_is_part_of_the_pre_token():
         assert encode(" abc", pattern, add_prefix_space=True) == [258]
 
 
-def test_a_special_token_that_is_taken_for_text_is_not_found_as_a_word():
+def test_special_token_taken_for_text_is_not_found_as_a_word():
     assert encode("<|x|>", None, split_special_tokens=True) == [*b"<|x|>"]
 
 
@@ -94,7 +94,7 @@ def rank_tables(draw):
 
 
 @given(rank_tables(), st.data())
-def test_ids_are_those_of_tiktoken_where_merges_do_not_make_all_tokens(model, data):
+def test_ids_of_unmerged_tokens_are_those_of_tiktoken(model, data):
     made = of_tokens(model).map(lambda data: data.decode(errors="ignore"))
     batch = data.draw(st.lists(made | st.text("ab é", max_size=12) | texts, max_size=5))
     tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is compared with")
@@ -115,7 +115,7 @@ def test_offsets_and_words_of_a_call_are_those_of_whole_words():
     assert tokenizer.tokenize("abc abc") == ["abc", "Ġabc"]
 
 
-def test_training_from_whole_words_keeps_the_encoding_of_the_model():
+def test_training_from_whole_words_keeps_ignore_merges():
     initial = BPEModel(BYTES | {256: b"abc"}, [], ignore_merges=True)
     model = train(["abc abc"], num_merges=2, initial=initial)
     assert model.merges == train(["abc abc"], num_merges=2).merges

@@ -62,7 +62,7 @@ def test_splits_are_those_of_the_reference(native, pattern, data):
 
 @scaled
 @pytest.mark.parametrize("pattern", NAMES)
-def test_code_points_between_characters_of_each_class_are_split_as_by_the_reference(native, pattern):
+def test_code_points_in_context_are_split_as_by_the_reference(native, pattern):
     rng = random.Random(pattern)
     draw = functools.partial(rng.choices, MEMBERS, k=2)
     every = by_profile(quick=0x800, thorough=0x32000)  # from there on, nearly none is assigned
@@ -73,7 +73,7 @@ def test_code_points_between_characters_of_each_class_are_split_as_by_the_refere
 
 @scaled
 @pytest.mark.parametrize("pattern", NAMES)
-def test_short_texts_are_split_as_by_the_reference_at_any_position(native, pattern):
+def test_short_texts_at_any_position_are_split_as_by_reference(native, pattern):
     short = list(itertools.product("aA1!/' s\n\t\u3000\u0301é", repeat=by_profile(quick=3, thorough=4)))
     short += itertools.product("a1! \n\x01\u4f60\u3400\u3007\u2e80\U00016ff0\u304b\u30fb\u3099\u3040", repeat=3)
     rng = random.Random(pattern)
@@ -258,7 +258,7 @@ def test_merges_are_those_of_the_reference(native, counts, span, options, parts,
 
 
 @scaled
-def test_merges_after_others_do_not_depend_on_threads_and_parts_of_long_words(native):
+def test_merges_after_others_do_not_depend_on_threads_and_parts(native):
     rng = random.Random(0)
     letters = ["a", "b", "ab", "ba", " a", " b", " ab", "\n", ", ", "!", "1", "é"]
     words = ["".join(rng.choices(letters, k=rng.randint(1, 300))) for _ in range(by_profile(quick=800, thorough=2500))]

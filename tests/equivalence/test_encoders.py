@@ -105,7 +105,7 @@ def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
 
 
 @given(st.data(), added_tokens(), options, st.lists(st.integers(0, 255), max_size=2), st.lists(st.just(9), max_size=1))
-def test_a_text_encoder_gives_the_ids_of_encode_within_the_template(native, data, tokens, options, before, after):
+def test_text_encoder_puts_the_ids_of_encode_into_the_template(native, data, tokens, options, before, after):
     fast, slow = data.draw(encoders(native, tokens))
     found, as_text = (options._replace(split_special_tokens=flag) for flag in (False, True))
     doubled, doubled_slowly = [], []
@@ -215,7 +215,7 @@ def test_native_ids_of_hostile_models_are_those_of_the_reference(native, model, 
     assert fast.encode_batch(words, Options(), 1) == slow.encode_batch(words, Options(), 1)
 
 
-def test_dropped_bytes_make_their_neighbors_merge_within_a_pre_token_only():
+def test_neighbors_of_dropped_bytes_merge_within_a_pre_token():
     vocab = {0: b"a", 1: b"b", 2: b"ab", 3: b" ", 4: b"a\x00b"}
     model = BPEModel(vocab, [(b"a", b"b")], drop_missing_bytes=True)
     encoder = make_encoder(model)
@@ -255,7 +255,7 @@ def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, opti
         (" o", {"content": "p", "rstrip": True}, "p  oyyyyyyyy", ""),
     ],
 )
-def test_text_is_not_cut_before_tokens_that_others_take_a_part_of(normalized, raw, text, following):
+def test_text_is_not_cut_before_tokens_that_others_overlap(normalized, raw, text, following):
     tokens = [AddedToken(normalized, normalized=True), AddedToken(**raw, normalized=False)]
     model = BPEModel({**{byte: bytes([byte]) for byte in range(256)}, 256: b"xo"}, [(b"x", b"o")])
     encoder = make_encoder(model, as_tuples(enumerate(tokens, 300)))
@@ -377,7 +377,7 @@ def test_threads_that_call_at_once_get_what_they_would_alone(native):
     assert not failures
 
 
-def test_more_threads_than_idle_workers_are_kept_for_encode_at_once(native):
+def test_more_threads_than_idle_workers_may_encode_at_once(native):
     encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern="gpt2"))
     texts = [f"{'a' * number} {number}" for number in range(150)]
     all_there, found = threading.Barrier(len(texts)), {}
@@ -431,7 +431,7 @@ def test_texts_of_other_types_are_refused():
             encoder.encode_batch(["a", wrong], Options(), 1)
 
 
-def test_the_first_byte_without_a_token_is_named_whatever_the_threads(native):
+def test_first_byte_without_a_token_is_named_by_any_threads(native):
     model = BPEModel({1: b"a", 2: b" "}, [], pattern="gpt2")
     encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, "gpt2", chunk_bytes=10)
     text = "aa a " * 50 + "ax " + "aa a " * 50 + "ay "

@@ -193,7 +193,7 @@ def test_blocks_of_a_local_normalizer_are_bounded(name):
     assert max(map(len, blocks)) < 1500
 
 
-def test_blocks_of_other_normalizers_end_at_added_tokens_of_raw_text():
+def test_blocks_of_other_normalizers_end_at_raw_added_tokens():
     normalizer = {"type": "Prepend", "prepend": "▁"}
     encoder, _ = pair_of(BPEModel(BYTES, [], normalizer=normalizer), [AddedToken("<t>", normalized=False)])
     text = "low lower" * 20
@@ -239,7 +239,7 @@ def test_token_that_becomes_empty_is_refused_by_name():
 
 
 @pytest.mark.parametrize("expression", ["^", "a?", r"\b"])
-def test_expression_that_matches_nothing_at_the_beginning_is_refused_by_name(expression):
+def test_expression_with_an_empty_match_at_the_start_is_refused(expression):
     replace = {"type": "Replace", "pattern": {"Regex": expression}, "content": "-"}
     encoder = make_encoder(BPEModel(BYTES, [], normalizer=replace))
     for encode in (encoder.encode, lambda text, options: encoder.encode_with_offsets([text], options)):

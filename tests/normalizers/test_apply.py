@@ -277,7 +277,7 @@ def test_blocks_of_decomposed_text_are_bounded(contents, normalized):
     assert max(map(len, blocks)) < 1300
 
 
-def test_blocks_end_before_added_tokens_where_the_pattern_allows_no_cut():
+def test_blocks_end_at_added_tokens_if_the_pattern_has_no_cut():
     encoder = encoder_of(BPEModel(BYTES, [], (), None, normalizer="NFC"), [AddedToken("<t>", normalized=False)])
     text = (VIETNAMESE + "<t>") * 100
     pieces = [text[start : start + 100] for start in range(0, len(text), 100)]
@@ -394,7 +394,7 @@ def test_a_new_tokenizer_learns_from_normalized_text(tokenizer, tmp_path):
     assert reload(new, tmp_path).encode("u\u0308ber") == new.encode("\xfcber")
 
 
-def test_text_is_not_counted_for_a_tokenizer_that_would_change_it(tokenizer):
+def test_counts_are_refused_for_a_tokenizer_that_normalizes(tokenizer):
     with pytest.raises(ValueError, match=r"normalizer='NFC': expected text, got counts"):
         BPETokenizer.train(count(["low"]), 260, normalizer="NFC")
     with pytest.raises(ValueError, match=r"initial: its normalizer is 'NFC'.*replace\(initial, normalizer=None\)"):
@@ -405,7 +405,7 @@ def test_text_is_not_counted_for_a_tokenizer_that_would_change_it(tokenizer):
     assert more.model.merges[:40] == tokenizer.model.merges
 
 
-def test_real_text_that_is_decomposed_has_the_ids_of_the_same_text_composed(test_data, tokenizer, tmp_path):
+def test_real_text_has_equal_ids_decomposed_and_composed(test_data, tokenizer, tmp_path):
     folder = test_data / "text"
     texts = [path.read_bytes()[:300_000].decode("utf-8", "ignore") for path in sorted(folder.iterdir())]
     composed = [unicodedata.normalize("NFC", text) for text in texts]

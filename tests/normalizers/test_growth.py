@@ -98,7 +98,7 @@ def test_no_text_grows_more_than_is_computed(parts, text):
     assert len(new.encode()) <= growth.factor * len(text.encode()) + growth.added
 
 
-def test_text_that_could_become_too_long_is_refused_before_it_is_normalized(monkeypatch):
+def test_text_that_could_become_too_long_is_refused(monkeypatch):
     monkeypatch.setattr(_normalizer_growth, "MAX_NORMALIZED_BYTES", 300)
     tokenizer = BPETokenizer.train(["low"], num_merges=1, normalizer=replace(" ", "▁"))
     assert tokenizer.encode("low" * 33)
@@ -169,7 +169,7 @@ for road, code in ROADS.items():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory is that of Linux")
-def test_every_way_in_refuses_a_file_that_doubles_texts_again_and_again(folders):
+def test_every_way_in_refuses_a_file_that_keeps_doubling_texts(folders):
     command = [sys.executable, "-c", SCRIPT, json.dumps(ROADS), json.dumps(BOMB)]
     done = subprocess.run(command, cwd=folders, capture_output=True, text=True, timeout=PATIENCE, check=True)
     # That of transformers works without us, and says why.

@@ -20,7 +20,7 @@ def test_table_is_that_of_transformers_and_of_tokenizers():
 
 
 @given(st.binary())
-def test_printable_form_has_one_printable_character_a_byte_and_is_read_back(token):
+def test_printable_form_has_a_character_a_byte_and_is_read_back(token):
     printable = to_printable(token)
     assert len(printable) == len(token)
     assert printable.isprintable()

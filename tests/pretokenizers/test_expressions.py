@@ -115,7 +115,7 @@ def test_constructs_split_as_tokenizers_does(line):
             assert_equal_pieces(expression, SHORT)
 
 
-def test_a_look_behind_has_up_to_1000_alternatives_of_different_lengths():
+def test_look_behind_has_up_to_1000_alternatives_of_lengths():
     expression = "(?<={})c"
     compile_expression(expression.format("(?:a|bc)" * 9))
     compile_expression(expression.format("(?:a|b)" * 99))  # all of one length
@@ -185,7 +185,7 @@ def test_each_class_has_the_members_that_tokenizers_gives_it(part):
 @pytest.mark.parametrize(
     "one_of", [r"[\x{20000}-\x{3ffff}\p{Lu}]", r"[ʕ\p{N}]", r"[^\u0250-\u0294\s]", r"[\u1ab0-\u1aff]"]
 )
-def test_characters_newer_than_unicode_16_are_told_apart_where_an_expression_names_them(one_of):
+def test_named_characters_newer_than_unicode_16_are_told_apart(one_of):
     assert_same_members(one_of)
 
 
@@ -276,7 +276,7 @@ def test_expressions_in_use_are_native(native):
     assert not [name for name, each in IN_USE.items() if not splits_natively(canonical_pattern([Split(each)]))]
 
 
-def test_stage_sees_each_piece_of_the_stage_before_as_a_whole_text():
+def test_stage_sees_each_piece_before_it_as_a_whole_text():
     stages = [r"\d", r"^a|a$|\s+(?!\S)|\Gb"]
     chain = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(stage), "isolated") for stage in stages])
     for text in ["aa1aa  2bb", "a  1a\n", "1a1b  1"]:

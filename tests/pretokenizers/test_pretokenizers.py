@@ -196,7 +196,7 @@ def test_patterns_cut_as_those_of_tiktoken(name, theirs, end, monkeypatch):
 
 
 @thorough
-def test_kimi_without_intersections_cuts_as_the_published_expression():
+def test_kimi_without_intersections_cuts_as_published():
     assert canonical_pattern("|".join(KIMI)) == "kimi-k2"
     text = "\u0301".join(IN_USED_PLANES) + "A".join(IN_USED_PLANES)
     assert split_by_tokenizers(text, PATTERNS["kimi-k2"]) == split_by_name(text, "kimi-k2")
@@ -261,7 +261,7 @@ def test_generated_tables_are_current(generator):
 
 
 @thorough
-def test_generated_characters_of_words_are_those_of_the_added_tokens(generator):
+def test_generated_word_characters_are_those_of_added_tokens(generator):
     generated = generator.is_of_word
     assert [char for char in CODE_POINTS if generated(ord(char)) != bool(_WORD.match(hide_newer(char)))] == []
 
@@ -351,7 +351,7 @@ def test_pieces_of_a_text_share_its_time(monkeypatch):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="sets a timer")
 @pytest.mark.parametrize("prefix", ["", "x" * (1 << 20)])
-def test_timeout_of_the_caller_is_not_taken_for_that_of_an_expression(prefix):
+def test_timeout_of_the_caller_is_not_that_of_an_expression(prefix):
     def stop(*_):
         raise TimeoutError("by the caller")
 

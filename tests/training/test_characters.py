@@ -198,7 +198,7 @@ def test_impossible_options_are_refused_by_name():
             train(["ab"], **{"vocab_size": 300, **options})
 
 
-def test_an_initial_model_keeps_its_characters_unless_asked_for_more():
+def test_initial_model_keeps_its_characters_by_default():
     model = train(["low lower"] * 3, num_merges=4, byte_fallback=True)
     longer = train(["low 你好 你好"] * 3, num_merges=3, initial=model)
     assert longer.merges[:4] == model.merges

@@ -111,16 +111,14 @@ def test_options_of_each_row_give_the_same_merges_and_tokens(theirs, ours, docum
 
 @pytest.mark.parametrize(("how", "pattern"), PRE_TOKENIZERS)
 @given(documents, st.integers(256, 320), st.integers(0, 3), st.integers(3, 12))
-def test_merges_are_those_of_tokenizers_for_each_pattern_and_several_options(
-    how, pattern, documents, n, least, longest
-):
+def test_merges_of_each_pattern_are_those_of_tokenizers(how, pattern, documents, n, least, longest):
     texts = [*documents, SPLIT_BY_NO_TWO_PATTERNS_ALIKE]
     theirs = train_theirs(texts, how, vocab_size=n, min_frequency=least, max_token_length=longest)
     options = {"min_frequency": least, "max_token_bytes": longest - 1, "pattern": eval(pattern)}
     assert_equal(train(texts, n, tie_break="huggingface", **options), theirs)
 
 
-def test_table_has_a_row_for_each_option_of_the_trainer_and_each_pattern():
+def test_table_has_a_row_for_each_trainer_option_and_pattern():
     state = json.loads(BpeTrainer().__getstate__())["BpeTrainer"]
     documented = {name for row in OPTIONS for name in re.findall(r"(\w+)=", row[0])}
     documented |= {name for row in WITHOUT_COUNTERPART for name in re.findall(r"^\w+", row[0])}
@@ -129,7 +127,7 @@ def test_table_has_a_row_for_each_option_of_the_trainer_and_each_pattern():
 
 
 @given(documents)
-def test_defaults_there_are_thirty_thousand_tokens_and_the_bytes_that_occur(documents):
+def test_defaults_of_tokenizers_are_30000_tokens_and_bytes_seen(documents):
     theirs = train_theirs(documents, initial_alphabet=[])
     assert json.loads(BpeTrainer().__getstate__())["BpeTrainer"]["vocab_size"] == 30_000
     assert_equal(train(documents, 30_000, initial_alphabet="observed", tie_break="huggingface"), theirs)
@@ -163,7 +161,7 @@ SPECIALS = ["<s>", "<s>a", "</s>"]
 
 
 @given(st.lists(texts | st.sampled_from([*SPECIALS, "<", "s>", "a", "ab"]), max_size=30).map("".join))
-def test_text_without_special_tokens_gives_there_what_text_with_them_gives_here(text):
+def test_special_tokens_in_text_are_cut_out_before_training(text):
     pieces = re.split("|".join(sorted(SPECIALS, key=len, reverse=True)), text)
     theirs = train_theirs(pieces, vocab_size=300, special_tokens=SPECIALS)
     ours = train([text], 300, SPECIALS, tie_break="huggingface")
@@ -200,11 +198,11 @@ def test_a_limited_alphabet_joins_what_stands_apart_in_the_text():
 @pytest.mark.parametrize(
     ("option", "token"), [({"continuing_subword_prefix": "##"}, "##b"), ({"end_of_word_suffix": "</w>"}, "b</w>")]
 )
-def test_a_prefix_or_suffix_makes_tokens_that_the_text_does_not_hold(option, token):
+def test_prefix_or_suffix_makes_tokens_that_no_text_holds(option, token):
     assert token in train_theirs(["ab"], **option).get_vocab()
 
 
-def test_other_characters_in_the_alphabet_are_tokens_that_text_never_gives():
+def test_other_characters_in_the_alphabet_are_tokens_of_no_text():
     theirs = train_theirs(["你"], initial_alphabet=["你"], vocab_size=0)
     assert theirs.get_vocab().keys() == {"你", "ä", "½", "ł"}
     assert theirs.encode("你").tokens == ["ä", "½", "ł"]

@@ -51,7 +51,7 @@ def test_initial_merges_that_never_apply_change_nothing(counts, max_merges, opti
     assert learn_merges(counts, max_merges=max_merges, initial=initial, **options) == expected
 
 
-def test_initial_merges_go_on_from_a_token_that_is_made_once_more():
+def test_initial_merges_apply_to_a_token_that_is_made_again():
     # The first keeps the third from making abc, until the merge that is learned makes it.
     initial = [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c"), (b"abc", b"d"), (b"d", b"abc")]
     counts = {b"abcd": 3, b"dabc": 2, b"dd": 1}

@@ -106,7 +106,7 @@ def test_merges_of_a_window_are_those_of_tokenizers(corpus, window, alpha):
     assert ours == learned_by_tokenizers(languages, dev, ratios, **options)
 
 
-def test_training_with_parity_gives_merges_to_the_language_of_the_longest_texts():
+def test_parity_gives_merges_to_the_language_of_longest_texts():
     plain = train([*TEXTS["en"], *TEXTS["fi"], *TEXTS["el"]], num_merges=12)
     fair = train(TEXTS, num_merges=12, parity=Parity(dev=DEV))
     longest = [max(len(BPETokenizer(model=model).encode(text)) for (text,) in DEV.values()) for model in (plain, fair)]

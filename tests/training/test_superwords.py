@@ -84,7 +84,7 @@ def test_superwords_take_fewer_tokens_than_words():
     assert plain.merges[:30] == superwords.merges[:30]
 
 
-def test_several_numbers_or_sizes_give_what_single_trainings_give():
+def test_several_sizes_give_what_single_trainings_give():
     models = train(TEXTS, num_merges=50, superwords=Superwords(after=[20, 40, 0, 50]))
     assert models == [train(TEXTS, num_merges=50, superwords=Superwords(after=n)) for n in (20, 40, 0, 50)]
     models = train(TEXTS, [300, 280], superwords=Superwords(after=20))
@@ -182,7 +182,7 @@ print(model.signature)
 
 @thorough
 @pytest.mark.skipif(os.name == "nt", reason="kills a process")
-def test_training_killed_while_writing_its_log_resumes_with_the_same_result(tmp_path):
+def test_training_killed_while_writing_resumes_with_equal_merges(tmp_path):
     file = tmp_path / "text.txt"
     file.write_text("".join(TEXTS), encoding="utf-8")
     expected = train(file, num_merges=120, superwords=Superwords(after=60)).signature
@@ -193,7 +193,7 @@ def test_training_killed_while_writing_its_log_resumes_with_the_same_result(tmp_
     assert ended.stdout.strip() == expected
 
 
-def test_memory_that_is_too_little_for_stage_two_is_refused_before_it(monkeypatch):
+def test_too_little_memory_for_stage_two_is_refused_early(monkeypatch):
     from hf_bpe.training import _learning as learning
 
     monkeypatch.setattr(learning, "training_bytes", lambda words, *_, **__: 2**60 if words.pattern == PATTERN else 0)

@@ -32,7 +32,7 @@ def sentences(seed=0, number=300):
 
 @pytest.mark.parametrize("tie_break", TIES)
 @pytest.mark.parametrize("alphabet", ["bytes", "observed"])
-def test_models_of_several_sizes_equal_single_trainings_and_truncations_of_the_largest(tie_break, alphabet):
+def test_models_of_several_sizes_equal_single_trainings(tie_break, alphabet):
     options = {"tie_break": tie_break, "initial_alphabet": alphabet, "special_tokens": SPECIALS}
     sizes = [300, 260, 420, 300]
     models = train(sentences(), sizes, **options)
@@ -115,13 +115,13 @@ def test_training_on_counts_is_training_on_their_text(tmp_path, tie_break):
     )
 
 
-def test_the_order_of_the_ids_of_special_tokens_is_that_of_the_argument():
+def test_special_tokens_have_ids_in_the_order_of_the_argument():
     counts = count([TEXT], special_tokens=SPECIALS)
     assert train(counts, num_merges=0).special_tokens == tuple(SPECIALS)
     assert train(counts, num_merges=0, special_tokens=SPECIALS[::-1]).special_tokens == tuple(SPECIALS[::-1])
 
 
-def test_special_tokens_that_the_text_was_not_split_at_are_added_if_no_pre_token_holds_them(caplog):
+def test_special_tokens_in_no_counted_pre_token_are_added(caplog):
     counts = count(["low lower <pad> low"], special_tokens=["<|x|>"])
     model = train(counts, num_merges=3, special_tokens=["<|x|>", "<|pad|>"])
     assert model.vocab[257] == b"<|pad|>"
@@ -301,7 +301,7 @@ print(train(WordCounts.load(sys.argv[1]), num_merges=1000, work_dir=sys.argv[2])
 """
 
 
-def test_training_killed_while_writing_its_log_resumes_with_the_same_result(tmp_path):
+def test_training_killed_while_writing_resumes_with_equal_merges(tmp_path):
     generator = random.Random(0)
     words = {"".join(generator.choices("etaoinshrdlu", k=9)): generator.randrange(1, 1000) for _ in range(2000)}
     counts = WordCounts(words)
