@@ -85,7 +85,7 @@ train ODD -o x --vocab-size 300
 train --counts ODD -o x --vocab-size 300
 merge-counts ODD -o x
 encode SAVED ODD
-encode SAVED ODD -o x.npy
+encode-files SAVED ODD -o x.npy
 decode SAVED ODD
 show SAVED ODD
 tree ODD a
