@@ -415,9 +415,9 @@ def test_construct_is_refused_with_its_name_and_column():
             translate(expression)
 
 
-def test_refused_expressions_of_the_page_on_limits():
-    page = (Path(__file__).parents[2] / "docs/explanation/limits.md").read_text(encoding="utf-8")
-    table, _, rest = page.partition("### Expressions that are refused\n")[2].partition("\nNeither ")
+def test_refused_expressions_of_the_reference():
+    page = (Path(__file__).parents[2] / "docs/reference/pretokenizers.md").read_text(encoding="utf-8")
+    table, _, rest = page.partition("## Expressions that are refused\n")[2].partition("\nNeither ")
     rows = [row.split(" | ")[-1] for row in re.findall(r"^\|.*\|$", table, re.MULTILINE)]
     ours, none = (re.findall(r"`([^`]+)`", text) for text in ("".join(rows), rest.partition("\n## ")[0]))
     for expression in (each.replace(r"\|", "|") for each in ours):
