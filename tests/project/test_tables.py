@@ -29,7 +29,6 @@ FOREIGN = {
     "migrate-from-tokenizers.md": 1,
     "migrate-from-tiktoken.md": 2,
     "migrate-from-sentencepiece.md": 1,
-    "experiments.md": 99,
     "stability.md": 1,
 }
 
