@@ -50,7 +50,7 @@ class Source:
             special token, and at the end of the file, line, row or text.
         max_line_bytes: the most bytes, decompressed, of a line of JSON lines, a row of Parquet, or a segment of plain
             text without a safe cut. A longer one is handled by `on_error`; of plain text the rest of the file is
-            skipped. See docs/how-to/train-at-scale.md for the memory that one takes.
+            skipped. See docs/how-to/at-any-scale.md for the memory that one takes.
         storage_options: what fsspec takes to reach a URL, such as `{"endpoint_url": "https://…"}` for `s3://`; what is
             not given comes from the environment. No file and no message has them, because some are secret.
 

@@ -277,7 +277,7 @@ def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(
         pushed = {"README.md", "added_tokens.json", "vocab.json", "merges.txt"}
         pushed |= {"tokenizer.json", "tokenizer_config.json", *(["chat_template.jinja"] if has_all else [])}
         assert hub.commits == {"my-name/my-tokenizer": pushed}
-    elif page.name == "train-at-scale.md":
+    elif page.name == "at-any-scale.md":
         assert (tmp_path / "cluster-tokenizer" / "tokenizer.json").exists()
 
 

@@ -64,7 +64,7 @@ class FileMethods(ConversionMethods):
                 offsets at which documents begin, with the end of the last, both for `numpy.load`; "megatron": `.bin`
                 and `.idx`; "datatrove": `.ds`, `.ds.index` and `.ds.metadata`; "nanogpt": `.bin`; "llm.c": `.bin` with
                 a header; "mds": a folder for MosaicML Streaming with the column `tokens`; "parquet" or "arrow": files
-                for datasets with the column `input_ids`. docs/how-to/tokenize-a-corpus.md has more.
+                for datasets with the column `input_ids`. docs/how-to/at-any-scale.md has more.
             separator: the token that ends a document of a text file, as the end of the file does, and is its last
                 token; None for `eos_token`. Each record of JSON lines or Parquet is a document; a separator in it is
                 encoded as ordinary text.
