@@ -254,7 +254,7 @@ def table() -> str:
             shown = f"`{pattern}`"
         else:
             shown = "`gpt2`, `add_prefix_space`" if len(family.pre_tokenizer) == 1 else chain
-        split_by = "a scanner of its own" if pattern is None or pattern in WITH_SCANNER else "compiled expressions"
+        split_by = "scanner" if pattern is None or pattern in WITH_SCANNER else "expressions"
         rows.append((name, shown, split_by, _besides(family)))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
