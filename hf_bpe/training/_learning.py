@@ -25,10 +25,10 @@ logger = logging.getLogger(__name__)
 
 
 class Shown(TypedDict):
-    """How progress is shown, as in `train`."""
+    """How progress is shown, as keywords of `Progress`."""
 
-    show_progress: bool
-    callback: Listener | None
+    show: bool
+    listener: Listener | None
 
 
 class Learning:
@@ -43,6 +43,7 @@ class Learning:
         parts: the pattern by which the initial merges were learned.
         alphabet: the characters to learn from; None for bytes.
         num_workers: threads that apply the initial merges and index pairs, None for one per core.
+        shown: how progress is shown.
         fewer: advice on how to train on less text, None for that on pruning the counts.
 
     Raises:
@@ -61,9 +62,10 @@ class Learning:
         parts: str | None,
         alphabet: Alphabet | None,
         num_workers: int | None,
+        shown: Shown,
         fewer: str | None = None,
     ) -> None:
-        self._words, self._initial, self._fewer = words, initial, fewer
+        self._words, self._initial, self._shown, self._fewer = words, initial, shown, fewer
         self._native: dict[str, Any] = {
             "parts": parts,
             "threads": num_workers or usable_cores(),
@@ -71,7 +73,6 @@ class Learning:
         }
         self._max_memory, self._options = max_memory, options
         self.merges: list[Merge] = []
-        self.wanted = 0
         self._log: MergeLog | None = None
         if work_dir is not None:
             digest = hashlib.sha256(repr([*initial]).encode()).hexdigest()
@@ -88,28 +89,26 @@ class Learning:
         if self._log is not None:
             self._log.close()
 
-    def learn(self, number: int, *, show_progress: bool, callback: Listener | None) -> list[Merge]:
+    def learn(self, number: int) -> list[Merge]:
         """Return the first `number` merges, or fewer if there are no more.
 
         Args:
             number: number of merges.
-            show_progress, callback: as in `train`.
 
         Raises:
             MemoryError: there is too little memory; the message says how much is needed.
             OverflowError, ValueError: the counts or words are too large to learn from.
         """
-        self.wanted = number
         if number > len(self.merges):
             self._check_memory(number)
-            self._resume(number, show_progress, callback)
+            self._resume(number)
         return self.merges[:number]
 
-    def _resume(self, number: int, show_progress: bool, callback: Listener | None) -> None:
+    def _resume(self, number: int) -> None:
         known = len(self.merges)
         if known:
             logger.info("learned before: %s", counted(known, "merge"))
-        with Progress("merging", number, done=known, show=show_progress, listener=callback) as progress:
+        with Progress("merging", number, done=known, **self._shown) as progress:
 
             def note(merges: list[Merge], count: int) -> None:
                 if not merges:
@@ -118,7 +117,7 @@ class Learning:
                     self._log.add(merges)
                 progress.show(progress.done + len(merges), merges[-1], count)
 
-            is_heard = self._log is not None or show_progress or callback is not None
+            is_heard = self._log is not None or self._shown["show"] or self._shown["listener"] is not None
             try:
                 self.merges += self._learn(number - known, note if is_heard else None)
             finally:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import MAX_INT64, check_int, check_mapping, check_real, short_repr, wrong_type
-from hf_bpe._utils.progress import Listener, Progress
-from hf_bpe.core._model import Merge
+from hf_bpe._utils.progress import Progress
+from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import shortened
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityOptions
 from hf_bpe.training._dispatch import learn_parity_merges
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from hf_bpe.training._learning import Shown
+from hf_bpe.training._plan import Count, MakeLearning, Plan
+from hf_bpe.training._target_sizes import Goal
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,6 @@ class Parity:
             raise ValueError("parity.alpha: expected more than 0, got 0")
         check_int("parity.global_merges", self.global_merges, 0, MAX_INT64)
 
-    def check_languages(self, languages: Sequence[str]) -> None:
-        """Raise a ValueError unless `dev` and `ratios` have exactly these languages."""
-        for option, given in {"dev": self.dev, "ratios": self.ratios}.items():
-            if given is not None and given.keys() != {*languages}:
-                raise ValueError(
-                    f"parity.{option}: expected the languages of the input, {short_repr([*languages])}; "
-                    f"got {short_repr([*given])}"
-                )
-
     def description(self, dev: Mapping[str, WordCounts]) -> str:
         """Return the options for the record of a model's origin, with fingerprints for the texts."""
         options = {
@@ -98,60 +89,55 @@ def check_parity(name: str, value: object) -> Parity:
     return value
 
 
-def check_no_parity_with(**options: Any) -> None:
-    """Raise a ValueError for an option of training that parity-aware training does not have."""
-    for name, value in options.items():
-        if value:
-            raise ValueError(f"{name}: not supported with parity, got {short_repr(value)}")
+class ParityPlan(Plan):
+    """The hooks of a training for several languages."""
 
+    def __init__(self, parity: Parity, input: Any, options: LearningOptions, shown: Shown, **unsupported: Any) -> None:
+        if not isinstance(input, Mapping) or isinstance(input, WordCounts) or not input:
+            raise TypeError(f"input: with parity expected a source or counts per language, got {short_repr(input)}")
+        for option, given in {"dev": parity.dev, "ratios": parity.ratios}.items():
+            if given is not None and given.keys() != {*input}:
+                raise ValueError(
+                    f"parity.{option}: expected the languages of the input, {short_repr([*input])}; "
+                    f"got {short_repr([*given])}"
+                )
+        for name, value in {**unsupported, "length_penalty": options.length_penalty}.items():
+            if value:
+                raise ValueError(f"{name}: not supported with parity, got {short_repr(value)}")
+        self._parity, self._options, self._shown = parity, options, shown
+        self.sources, self.measured = input, parity.dev or {}
 
-class ParityLearning:
-    """A training on the counts of several languages.
-
-    Args:
-        languages: the counts of each language, in the order that decides between equals.
-        dev: the counts of parallel texts, in the same order; or none.
-        parity: the options.
-        learning: how the pair of a language is chosen.
-
-    Raises:
-        ValueError: the counts of a language are weighted.
-    """
-
-    def __init__(
-        self,
-        languages: Mapping[str, WordCounts],
-        dev: Mapping[str, WordCounts],
-        parity: Parity,
-        learning: LearningOptions,
-    ) -> None:
-        for name, words in (*languages.items(), *dev.items()):
+    def count(self, count: Count) -> list[WordCounts]:
+        """Count the texts of all languages."""
+        learned_from = super().count(count)
+        self._dev = {name: count(source) for name, source in self.measured.items()}
+        for name, words in (*self.words.items(), *self._dev.items()):
             if words.scale != 1:
                 raise ValueError(f"{name}: its counts have fractional weights, which parity does not support")
-        self._languages = [*languages.values()]
-        self._dev = [dev[name] for name in languages if name in dev]
-        self._options = partial(
+        return learned_from
+
+    def record(self) -> dict[str, str]:
+        """Return the options, with fingerprints for the texts."""
+        return {"parity": self._parity.description(self._dev)}
+
+    def learn(self, goal: Goal, base: BPEModel, learning: MakeLearning) -> list[BPEModel]:
+        """Return a model for each size; there are no checkpoints."""
+        parity, names = self._parity, [*self.words]
+        parity_options = partial(
             ParityOptions,
-            learning=learning,
+            learning=self._options,
             global_merges=parity.global_merges,
             window=parity.window or 0,
             alpha=float(parity.alpha),
-            ratios=[] if parity.ratios is None else [float(parity.ratios[name]) for name in languages],
+            ratios=[] if parity.ratios is None else [float(parity.ratios[name]) for name in names],
         )
-        self.merges: list[Merge] = []
-        self.wanted = 0
+        dev = [self._dev[name] for name in names if name in self._dev]
 
-    def __enter__(self) -> Self:
-        return self
+        def learn(number: int) -> list[Merge]:
+            if number <= 0:
+                return []
+            with Progress("merging", number, **self._shown) as progress:
+                texts = [*self.words.values()]
+                return learn_parity_merges(texts, dev, parity_options(max_merges=number), progress.show).merges
 
-    def __exit__(self, *_: object) -> None:
-        """Do nothing: there are no checkpoints."""
-
-    def learn(self, number: int, *, show_progress: bool, callback: Listener | None) -> list[Merge]:
-        """Return the first `number` merges, or fewer if there are no more; see `Learning.learn`."""
-        self.wanted = number
-        if number > len(self.merges):
-            with Progress("merging", number, show=show_progress, listener=callback) as progress:
-                found = learn_parity_merges(self._languages, self._dev, self._options(max_merges=number), progress.show)
-                self.merges = found.merges
-        return self.merges[:number]
+        return goal.reach(base, learn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
 
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import MAX_INT64, check_flag, check_int, wrong_type
@@ -14,12 +14,10 @@ from hf_bpe.core._provenance import name_of_pattern, shortened
 from hf_bpe.counting._sources import TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
-from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._superwords import PATTERN
+from hf_bpe.training._learning import Learning
+from hf_bpe.training._plan import Count, MakeLearning, Plan
 from hf_bpe.training._target_sizes import Goal
-
-if TYPE_CHECKING:
-    from hf_bpe.training._learning import Learning, Shown
 
 _FEWER = "give less text as superwords.text, or train on a machine with more memory"
 
@@ -78,16 +76,6 @@ class Superwords:
         """The numbers of merges of stage 1."""
         return [*self.after] if isinstance(self.after, (list, tuple, range)) else [self.after]  # type: ignore[list-item]
 
-    def check_goal(self, goal: Goal, base: BPEModel) -> None:
-        """Raise a ValueError if both sizes and numbers of merges are several, or a size is less than stage 1."""
-        if goal.is_sequence and self.is_sequence:
-            raise ValueError("superwords.after: expected one number of merges, because there are several sizes")
-        if max(self.all_after) > goal.min_wanted(base):
-            raise ValueError(
-                f"superwords.after: {max(self.all_after)} merges are too many for stage 1: the size leaves room for "
-                f"{goal.min_wanted(base)}"
-            )
-
     def source(self, input: TextSource | WordCounts) -> TextSource | WordCounts:
         """Return the text of stage 2, for an input of stage 1 that was not read yet.
 
@@ -125,60 +113,52 @@ class Superwords:
         }
         return " ".join(f"{name}={value}" for name, value in options.items() if value is not None)
 
-    def in_stage_2(self, options: LearningOptions) -> LearningOptions:
-        """Return options of stage 1 with the limits of stage 2."""
-        return replace(options, max_words=self.max_words, colon_space=self.colon_space)
 
+class SuperwordPlan(Plan):
+    """The hooks of a training in two stages."""
 
-class MakeLearning(Protocol):
-    """Makes a resumable training on counts, after given merges; `name` tells it from others."""
+    def __init__(self, superwords: Superwords, input: Any) -> None:
+        super().__init__(input)
+        self._superwords = superwords
+        self.folders = ["superwords", *(f"superwords-{number}" for number in superwords.all_after)]
+        self.is_sequence = superwords.is_sequence
 
-    def __call__(
-        self, words: WordCounts, options: LearningOptions, first: Sequence[Merge], name: str, fewer: str | None = None
-    ) -> Learning: ...
-
-
-def reach_by_stages(
-    goal: Goal,
-    base: BPEModel,
-    superwords: Superwords,
-    words: WordCounts,
-    pieces: WordCounts,
-    options: LearningOptions,
-    learning: MakeLearning,
-    shown: Shown,
-) -> Iterator[tuple[list[BPEModel], int, int]]:
-    """Train in two stages.
-
-    Args:
-        goal: the sizes to reach.
-        base: the model that training starts from, without what tells of superwords.
-        superwords: the options.
-        words, pieces: the counts of both stages.
-        options: how pairs are chosen in stage 1.
-        learning: makes the trainings.
-        shown: the options of `Learning.learn`.
-
-    Yields:
-        For each number of merges of stage 1, the models of all sizes, and how many merges were learned and wanted.
-    """
-    with learning(words, options, [], "") as first_stage:
-        all_first = first_stage.learn(max(superwords.all_after), **shown)
-    for after in superwords.all_after:
-        first = all_first[:after]
-        origin = (*base.origin, ("superwords", superwords.description(after, words, pieces)))
-        start = replace(base, origin=origin, pattern=canonical_pattern(superwords.pattern))
-        limited = superwords.in_stage_2(options)
-        with learning(pieces, limited, first, f"superwords-{after}", fewer=_FEWER) as second_stage:
-            yield (
-                goal.reach(start, partial(_learn_after, first, second_stage, shown)),
-                len(first) + len(second_stage.merges),
-                len(first) + second_stage.wanted,
+    def check_goal(self, goal: Goal, base: BPEModel) -> None:
+        """Raise a ValueError if both sizes and numbers of merges are several, or a size is less than stage 1."""
+        if goal.is_sequence and self.is_sequence:
+            raise ValueError("superwords.after: expected one number of merges, because there are several sizes")
+        first = max(self._superwords.all_after)
+        if first > goal.min_wanted(base):
+            raise ValueError(
+                f"superwords.after: {first} merges are too many for stage 1: the size leaves room for "
+                f"{goal.min_wanted(base)}"
             )
 
+    def count(self, count: Count) -> list[WordCounts]:
+        """Count the texts of both stages."""
+        text = self._superwords.source(self.sources[""])  # before it is read
+        learned_from = super().count(count)
+        self._pieces = count(text, self._superwords.pattern, "superwords")
+        return [*learned_from, self._pieces]
 
-def _learn_after(first: list[Merge], learning: Learning, shown: Shown, number: int) -> list[Merge]:
-    return [*first, *learning.learn(number - len(first), **shown)]
+    def learn(self, goal: Goal, base: BPEModel, learning: MakeLearning) -> list[BPEModel]:
+        """Return a model for each number of merges of stage 1 and each size."""
+        superwords, words, pieces = self._superwords, self.words[""], self._pieces
+        with learning(words) as first_stage:
+            all_first = first_stage.learn(max(superwords.all_after))
+        limits = {"max_words": superwords.max_words, "colon_space": superwords.colon_space}
+        models: list[BPEModel] = []
+        for after in superwords.all_after:
+            first = all_first[:after]
+            origin = (*base.origin, ("superwords", superwords.description(after, words, pieces)))
+            start = replace(base, origin=origin, pattern=canonical_pattern(superwords.pattern))
+            with learning(pieces, first, f"superwords-{after}", _FEWER, **limits) as second_stage:
+                models += goal.reach(start, partial(_learn_after, first, second_stage))
+        return models
+
+
+def _learn_after(first: list[Merge], learning: Learning, number: int) -> list[Merge]:
+    return [*first, *learning.learn(number - len(first))]
 
 
 def check_superwords(name: str, value: object) -> Superwords:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from hf_bpe._utils.arguments import MAX_INT64, check_int, short_repr
+from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import learned
 
@@ -56,18 +58,28 @@ class Goal:
         Args:
             base: the model that training starts from.
             learn: returns the first n merges, or fewer if there are no more.
+
+        Warns:
+            UserWarning: there are fewer merges than the sizes need.
         """
-        wanted = self.wanted(base)
+        maximum, wanted = max(self._sizes), self.wanted(base)
         merges = learn(wanted)
-        if not self._is_total:
-            return [grow(base, merges[:size]) for size in self._sizes]
-        maximum = max(self._sizes)
-        largest = grow(base, merges, maximum)
-        while largest.vocab_size < maximum and len(merges) == wanted:  # some merges made existing tokens
-            wanted += maximum - largest.vocab_size
-            merges = learn(wanted)
+        if self._is_total:
             largest = grow(base, merges, maximum)
-        return [largest if size == maximum else grow(base, merges, size) for size in self._sizes]
+            while largest.vocab_size < maximum and len(merges) == wanted:  # some merges made existing tokens
+                wanted += maximum - largest.vocab_size
+                merges = learn(wanted)
+                largest = grow(base, merges, maximum)
+            models = [largest if size == maximum else grow(base, merges, size) for size in self._sizes]
+        else:
+            models = [grow(base, merges[:size]) for size in self._sizes]
+        if len(merges) < wanted:
+            warnings.warn(
+                f"the text gives {len(merges)} of the {wanted} requested merges: no pair is left to merge; train on "
+                "more text, or change min_frequency or max_token_bytes",
+                stacklevel=outer_stacklevel(),
+            )
+        return models
 
 
 def base_model(

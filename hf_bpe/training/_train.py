@@ -5,18 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from hf_bpe._utils.arguments import at_least, check_flag, check_str, checked, one_of, optional, short_repr
-from hf_bpe._utils.callers import outer_stacklevel
 from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.progress import Listener
-from hf_bpe._utils.tables import refuse_tables
 from hf_bpe._utils.work_log import subfolder
 from hf_bpe.core._model import BPEModel, Merge, check_model, check_special_tokens
 from hf_bpe.core._provenance import shortened
@@ -24,13 +21,14 @@ from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts
 from hf_bpe.pretokenizers._byte_level import from_printable
-from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
+from hf_bpe.pretokenizers._patterns import AnyPattern
 from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions, with_learning_options
-from hf_bpe.training._characters import alphabet_of, character_options, check_coverage, default_pattern
+from hf_bpe.training._characters import alphabet_of, character_options, check_coverage
 from hf_bpe.training._checkpoint import check_logs
 from hf_bpe.training._learning import Learning, Shown
-from hf_bpe.training._parity import Parity, ParityLearning, check_no_parity_with, check_parity
-from hf_bpe.training._superwords import Superwords, check_superwords, reach_by_stages
+from hf_bpe.training._parity import Parity, ParityPlan, check_parity
+from hf_bpe.training._plan import Plan
+from hf_bpe.training._superwords import SuperwordPlan, Superwords, check_superwords
 from hf_bpe.training._target_sizes import Goal, base_model
 
 if TYPE_CHECKING:
@@ -229,12 +227,13 @@ def train(
     [257, 258]
     """
     learning_options = LearningOptions(**options)
-    languages = _languages(input, parity)
-    dev = {} if parity is None or parity.dev is None else parity.dev
+    shown: Shown = {"show": show_progress, "listener": callback}
     if parity is not None:
-        penalty = learning_options.length_penalty
-        check_no_parity_with(initial=initial, length_penalty=penalty, work_dir=work_dir, superwords=superwords)
-    settings = _settings([*languages.values(), *dev.values()], special_tokens, pattern, initial, byte_fallback)
+        unsupported = {"initial": initial, "work_dir": work_dir, "superwords": superwords}
+        plan: Plan = ParityPlan(parity, input, learning_options, shown, **unsupported)
+    else:
+        plan = Plan(input) if superwords is None else SuperwordPlan(superwords, input)
+    settings = plan.settings(special_tokens, pattern, initial, byte_fallback)
     of_characters = character_options(
         settings.pattern,
         initial,
@@ -256,14 +255,12 @@ def train(
     elif initial_alphabet == "bytes":
         minimum = base_model(range(256), settings.special_tokens, settings.pattern, initial)
         goal.check_room(minimum)
-        if superwords is not None:
-            superwords.check_goal(goal, minimum)
-    text_of_pieces = None if superwords is None else superwords.source(input)
+        plan.check_goal(goal, minimum)
     memory = None if max_memory is None else parse_bytes(max_memory, "max_memory")
 
-    shown: Shown = {"show_progress": show_progress, "callback": callback}
+    folder = None if work_dir is None else Path(work_dir)
 
-    def counted(source: TextSource | WordCounts, pattern: AnyPattern, work_dir: Path | None) -> WordCounts:
+    def counted(source: TextSource | WordCounts, pattern: AnyPattern = settings.pattern, name: str = "") -> WordCounts:
         if isinstance(source, WordCounts):
             _check_not_inside(set(settings.special_tokens).difference(source.special_tokens), source)
             return source
@@ -273,48 +270,41 @@ def train(
             special_tokens=settings.special_tokens,
             num_workers=num_workers,
             max_memory=memory,
-            work_dir=work_dir,
-            **shown,
+            work_dir=folder and subfolder(folder, name),
+            show_progress=show_progress,
+            callback=callback,
         )
 
-    folder = None if work_dir is None else Path(work_dir)
     if folder is not None:
-        folders = [] if superwords is None else [f"superwords-{number}" for number in superwords.all_after]
         first_merges = () if initial is None else initial.merges
-        check_logs(folder, first_merges, ["superwords", *folders], are_bytes=of_characters is None)
-    words = {name: counted(source, settings.pattern, folder) for name, source in languages.items()}
-    dev_words = {name: counted(source, settings.pattern, folder) for name, source in dev.items()}
-    pieces = None
-    if superwords is not None and text_of_pieces is not None:
-        pieces = counted(text_of_pieces, superwords.pattern, folder and subfolder(folder, "superwords"))
-    learned_from = [*words.values(), *([] if pieces is None else [pieces])]
+        check_logs(folder, first_merges, plan.folders, are_bytes=of_characters is None)
+    learned_from = plan.count(counted)
     if of_characters is not None:
-        chosen = of_characters.choose(words[""], initial)
+        chosen = of_characters.choose(learned_from[0], initial)
         base = of_characters.base_model(chosen, settings.special_tokens, settings.pattern, initial)
     else:
         alphabet = range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(learned_from))
         base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
     goal.check_room(base)
-    if superwords is not None:
-        superwords.check_goal(goal, base)
-    for source in languages.values():
+    plan.check_goal(goal, base)
+    for source in plan.sources.values():
         if isinstance(source, (list, tuple)) and not source and goal.wanted(base) > 0:
             raise ValueError("source: expected text to train on, got an empty list")
     recorded = {
         **learning_options.record(),
         "alphabet": None if initial_alphabet == "bytes" else initial_alphabet,
         "initial": initial and shortened(initial.fingerprint),
-        "parity": None if parity is None else parity.description(dev_words),
-        "counts": ",".join(shortened(each.fingerprint) for each in words.values()),
+        **plan.record(),
+        "counts": ",".join(shortened(each.fingerprint) for each in plan.words.values()),
     }
     origin = tuple((name, str(value)) for name, value in recorded.items() if value is not None)
 
     def learning(
-        words: WordCounts, options: LearningOptions, first: Sequence[Merge], name: str, fewer: str | None = None
+        words: WordCounts, first: Sequence[Merge] = (), name: str = "", fewer: str | None = None, **limits: Any
     ) -> Learning:
         return Learning(
             words,
-            options.scaled(words.scale),
+            replace(learning_options, **limits).scaled(words.scale),
             [*([] if initial is None else initial.merges), *first],
             max_memory=memory,
             work_dir=folder and subfolder(folder, name),
@@ -322,87 +312,12 @@ def train(
             parts=settings.pattern if of_characters is None else None if settings.pattern else "gpt2",
             alphabet=alphabet_of(base, learning_options.tie_break),
             num_workers=num_workers,
+            shown=shown,
             fewer=fewer,
         )
 
-    base = replace(base, origin=origin)
-    models: list[BPEModel] = []
-    if superwords is not None and pieces is not None:
-        stages = reach_by_stages(goal, base, superwords, words[""], pieces, learning_options, learning, shown)
-        for of_sizes, number, wanted in stages:
-            models += of_sizes
-            _warn_if_fewer(number, wanted)
-        return models if goal.is_sequence or superwords.is_sequence else models[0]
-    learner: Learning | ParityLearning
-    if parity is not None:
-        learner = ParityLearning(words, dev_words, parity, learning_options)
-    else:
-        learner = learning(words[""], learning_options, [], "")
-    with learner:
-        models = goal.reach(base, lambda number: learner.learn(number, **shown))
-    _warn_if_fewer(len(learner.merges), learner.wanted)
-    return models if goal.is_sequence else models[0]
-
-
-def _warn_if_fewer(number: int, wanted: int) -> None:
-    if number < wanted:
-        warnings.warn(
-            f"the text gives {number} of the {wanted} requested merges: no pair is left to merge; train on more text, "
-            "or change min_frequency or max_token_bytes",
-            stacklevel=outer_stacklevel(),
-        )
-
-
-def _languages(input: Input, parity: Parity | None) -> Mapping[str, TextSource | WordCounts]:
-    """Return the inputs by language; one without a name if there is no parity."""
-    if parity is None:
-        if isinstance(input, Mapping) and not isinstance(input, WordCounts):
-            refuse_tables("input", input, "a source, counts or, with parity, a mapping of languages to these")
-        return {"": input}
-    if not isinstance(input, Mapping) or isinstance(input, WordCounts) or not input:
-        raise TypeError(f"input: with parity expected a source or counts per language, got {short_repr(input)}")
-    parity.check_languages([*input])
-    return input
-
-
-def _settings(
-    inputs: Sequence[TextSource | WordCounts],
-    special_tokens: Sequence[str] | None,
-    pattern: AnyPattern,
-    initial: BPEModel | None,
-    byte_fallback: bool | None,
-) -> Settings:
-    """Return the pattern and special tokens on which counts, initial model and arguments agree."""
-    if initial is not None and initial.normalizer is not None:
-        raise ValueError(
-            f"initial: its normalizer is {initial.normalizer!r}, but counting does not normalize; normalize the text "
-            "first, and continue from dataclasses.replace(initial, normalizer=None)"
-        )
-    counts = [each for each in inputs if isinstance(each, WordCounts)]
-    for each in counts[1:]:
-        counts[0].settings.check_same(each.settings)
-    first = [] if initial is None else [*initial.special_tokens]
-    known = [*counts[0].special_tokens] if counts else []
-    given = known if special_tokens is None else check_special_tokens(special_tokens)
-    if lacking := set(known).difference(given, first):
-        raise ValueError(
-            f"special_tokens: {sorted(lacking)} are missing, but the text of these counts was split at them; "
-            "give all of them, or None"
-        )
-    patterns = {
-        "that of the counts": counts[0].pattern if counts else "auto",
-        "that of the initial model": "auto" if initial is None else initial.pattern,
-        "the argument": pattern if isinstance(pattern, str) and pattern == "auto" else canonical_pattern(pattern),
-    }
-    chosen = {name: value for name, value in patterns.items() if value != "auto"}
-    if len({*chosen.values()}) > 1:
-        raise ValueError(
-            "pattern: "
-            + ", ".join(f"{name} is {value!r:.80}" for name, value in chosen.items())
-            + "; they must be the same"
-        )
-    default = default_pattern(byte_fallback)
-    return Settings(next(iter(chosen.values()), default), tuple(dict.fromkeys([*first, *given])))
+    models = plan.learn(goal, replace(base, origin=origin), learning)
+    return models if goal.is_sequence or plan.is_sequence else models[0]
 
 
 def _with_special_token(settings: Settings, token: str | None) -> Settings:

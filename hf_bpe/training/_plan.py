@@ -1,0 +1,103 @@
+"""What `train` does with its input, as hooks: those of a single text, of which each product overrides some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from hf_bpe._utils.tables import refuse_tables
+from hf_bpe.core._model import BPEModel, check_special_tokens
+from hf_bpe.counting._sources import TextSource
+from hf_bpe.counting._word_counts import Settings, WordCounts
+from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
+from hf_bpe.training._characters import default_pattern
+from hf_bpe.training._learning import Learning
+from hf_bpe.training._target_sizes import Goal
+
+Count: TypeAlias = Callable[..., WordCounts]
+"""Counts a source, by the pattern of the training or by one given with the name of its work folder."""
+MakeLearning: TypeAlias = Callable[..., Learning]
+"""Makes a resumable training on counts, after merges given with the name of its work folder."""
+
+
+class Plan:
+    """The hooks of a training on one text; `train` calls them in the order in which they stand here.
+
+    Attributes:
+        sources: what is learned from, by language; without a name here.
+        measured: more texts, with the same pattern and special tokens.
+        folders: names of more work folders than that of the training.
+        is_sequence: whether there are several models for each size.
+        words: the counts of `sources`, once they are counted.
+    """
+
+    folders: Sequence[str] = ()
+    is_sequence = False
+
+    def __init__(self, input: Any) -> None:
+        if isinstance(input, Mapping) and not isinstance(input, WordCounts):
+            refuse_tables("input", input, "a source, counts or, with parity, a mapping of languages to these")
+        self.sources: Mapping[str, TextSource | WordCounts] = {"": input}
+        self.measured: Mapping[str, TextSource | WordCounts] = {}
+
+    def settings(
+        self,
+        special_tokens: Sequence[str] | None,
+        pattern: AnyPattern,
+        initial: BPEModel | None,
+        byte_fallback: bool | None,
+    ) -> Settings:
+        """Return the pattern and special tokens on which counts, initial model and arguments agree."""
+        if initial is not None and initial.normalizer is not None:
+            raise ValueError(
+                f"initial: its normalizer is {initial.normalizer!r}, but counting does not normalize; normalize the "
+                "text first, and continue from dataclasses.replace(initial, normalizer=None)"
+            )
+        counts = [each for each in (*self.sources.values(), *self.measured.values()) if isinstance(each, WordCounts)]
+        for each in counts[1:]:
+            counts[0].settings.check_same(each.settings)
+        first = [] if initial is None else [*initial.special_tokens]
+        known = [*counts[0].special_tokens] if counts else []
+        given = known if special_tokens is None else check_special_tokens(special_tokens)
+        if lacking := set(known).difference(given, first):
+            raise ValueError(
+                f"special_tokens: {sorted(lacking)} are missing, but the text of these counts was split at them; "
+                "give all of them, or None"
+            )
+        patterns = {
+            "that of the counts": counts[0].pattern if counts else "auto",
+            "that of the initial model": "auto" if initial is None else initial.pattern,
+            "the argument": pattern if isinstance(pattern, str) and pattern == "auto" else canonical_pattern(pattern),
+        }
+        chosen = {name: value for name, value in patterns.items() if value != "auto"}
+        if len({*chosen.values()}) > 1:
+            raise ValueError(
+                "pattern: "
+                + ", ".join(f"{name} is {value!r:.80}" for name, value in chosen.items())
+                + "; they must be the same"
+            )
+        default = default_pattern(byte_fallback)
+        return Settings(next(iter(chosen.values()), default), tuple(dict.fromkeys([*first, *given])))
+
+    def check_goal(self, goal: Goal, base: BPEModel) -> None:
+        """Raise a ValueError if the goal cannot be reached from a model."""
+
+    def count(self, count: Count) -> list[WordCounts]:
+        """Count the texts; return all counts that are learned from."""
+        self.words = {name: count(source) for name, source in self.sources.items()}
+        return [*self.words.values()]
+
+    def record(self) -> dict[str, str]:
+        """Return options for the record of a model's origin."""
+        return {}
+
+    def learn(self, goal: Goal, base: BPEModel, learning: MakeLearning) -> list[BPEModel]:
+        """Return a model for each size.
+
+        Args:
+            goal: the sizes to reach.
+            base: the model that training starts from.
+            learning: makes trainings on counts.
+        """
+        with learning(self.words[""]) as learner:
+            return goal.reach(base, learner.learn)
