@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Container, Iterable, Mapping, Set
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import cast
@@ -16,8 +16,9 @@ from typing import cast
 from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong_type
 from hf_bpe.core._characters import Characters, check_characters
 from hf_bpe.core._provenance import Origin, make_signature, origin_of_first, parse_origin
+from hf_bpe.core._special_tokens import check_special_tokens, check_special_tokens_in
 from hf_bpe.normalizers._names import canonical_normalizer
-from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
+from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, canonical_pattern, metaspace_of
 
 Merge = tuple[bytes, bytes]
@@ -104,7 +105,7 @@ class BPEModel:
         are_bytes = self.characters is None
         given = check_special_tokens(self.special_tokens, are_bytes=are_bytes)
         specials = sorted(given, key=lambda special: ids.get(special.encode(), -1))
-        _check_special_tokens_in(specials, ids, are_bytes=are_bytes)
+        check_special_tokens_in(specials, ids, are_bytes=are_bytes)
         set_field = object.__setattr__  # the only way to set a field of a frozen dataclass
         set_field(self, "vocab", vocab)
         set_field(self, "_merge_ids", getattr(self.merges, "ids", None))
@@ -298,30 +299,6 @@ def check_model(name: str, value: object) -> BPEModel:
     return value
 
 
-def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = None) -> dict[str, int]:
-    """Return a printable vocabulary with a placeholder for each unused id below the highest.
-
-    Args:
-        vocab: printable token → id.
-        names: id → content of added tokens. Unused ids between the vocabulary and these also get placeholders.
-
-    Raises:
-        ValueError: there are far more ids than tokens.
-    """
-    size = max(vocab.values(), default=-1) + 1
-    later = {token_id for token_id in names or () if token_id >= size}
-    if max(later, default=size - 1) >= size + len(later):
-        size = max(later) + 1
-    if size == len(vocab):
-        return vocab
-    check_gaps(size, len(vocab) + len(later))
-    filled = dict(vocab)
-    for token_id in sorted({*range(size)}.difference(vocab.values())):
-        placeholder = (names or {}).get(token_id, f"<|unused_{token_id}|>")
-        filled[unused_name(filled, placeholder)] = token_id
-    return filled
-
-
 def unused_name(names: Container[str], name: str) -> str:
     """Return a name that is not in use, derived from a given one."""
     while name in names:
@@ -333,56 +310,6 @@ def check_gaps(size: int, number: int) -> None:
     """Raise a ValueError if far more ids below `size` are unused than used."""
     if size > 2 * number + 1024:
         raise ValueError(f"the highest id is {size - 1} but there are only {number} tokens; renumber the ids first")
-
-
-def refuse_roles(special_tokens: object) -> None:
-    """Raise a TypeError if special tokens are given as a mapping of roles, as transformers has them elsewhere."""
-    if isinstance(special_tokens, Mapping) and any(str(each).endswith("_token") for each in special_tokens):
-        raise TypeError(
-            f"special_tokens: expected a list of str, got {short_repr(special_tokens)}; roles are options of "
-            "BPETokenizer.train, such as pad_token='<pad>'"
-        )
-
-
-def check_special_tokens(special_tokens: Iterable[str], *, are_bytes: bool = True) -> list[str]:
-    """Return the special tokens as a list if they are valid for some model, of bytes or of characters.
-
-    Raises:
-        TypeError: a single str instead of an iterable, or an element that is not a str.
-        ValueError: a special token is empty, repeated, not encodable or a single byte, or has the printable form of a
-            byte.
-    """
-    if isinstance(special_tokens, (str, bytes)):
-        raise TypeError(
-            f"special_tokens: expected a list of str, got {short_repr(special_tokens)}; "
-            f"write [{short_repr(special_tokens)}]"
-        )
-    refuse_roles(special_tokens)
-    if not isinstance(special_tokens, (Mapping, Set)):
-        check_sequence("special_tokens", special_tokens, "a list of str")
-    specials: dict[str, None] = {}  # in their order
-    for special in special_tokens:
-        if not isinstance(special, str):
-            raise TypeError(f"special token {short_repr(special)}: expected str, got {type(special).__name__}")
-        if not special:
-            raise ValueError("special token '': expected at least one character")
-        if special in specials:
-            raise ValueError(f"special token {special!r:.80} is given twice")
-        try:
-            encoded = special.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"special token {special!r:.80} holds a lone surrogate, so it has no UTF-8 form") from None
-        as_token = from_printable(special) if are_bytes else None
-        if not are_bytes:
-            specials[special] = None
-            continue
-        if len(encoded) == 1 or (as_token is not None and len(as_token) == 1):
-            byte = encoded if len(encoded) == 1 else as_token
-            raise ValueError(
-                f"special token {special!r:.80} is how vocab.json writes the byte {byte!r}; choose another"
-            )
-        specials[special] = None
-    return [*specials]
 
 
 # A check of the whole shows whether all is valid; only if not, each element is checked to find the first offender.
@@ -424,19 +351,6 @@ def _check_sizes(ids: Mapping[bytes, int]) -> None:
             f"vocab: the tokens have {total} bytes in all, expected at most {MAX_TOKEN_BYTES}; the longest, token "
             f"{ids[longest]}, has {len(longest)}. Leave out the longest; `max_token_bytes` limits them in training"
         )
-
-
-def _check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int], *, are_bytes: bool) -> None:
-    encoded = {special.encode() for special in specials}
-    for special in specials:
-        if special.encode() not in ids:
-            raise ValueError(f"special token {special!r:.80} is not in the vocabulary")
-        twin = from_printable(special) if are_bytes else None
-        if twin is not None and twin in ids and twin not in encoded:
-            raise ValueError(
-                f"special token {special!r:.80} is how vocab.json writes token {ids[twin]}, {twin!r:.80}; "
-                "choose another"
-            )
 
 
 def _checked_merges(merges: Iterable[Merge], ids: Mapping[bytes, int], specials: set[bytes]) -> list[Merge]:

@@ -33,7 +33,7 @@ from hf_bpe._utils.input_files import MAX_BYTES, open_regular, parse_json
 from hf_bpe._utils.object_stores import StorageOptions, download, upload
 from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, Shape, check_shape
-from hf_bpe.core._model import check_special_tokens
+from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._native import merge_runs, read_words
 from hf_bpe.counting._runs import PIECE, FileRun, Run, RunOfCounts, RunReader, gather, open_run
 from hf_bpe.counting._sources import exact_weight

@@ -19,7 +19,7 @@ from hf_bpe._utils.arguments import (
     short_repr,
     wrong_type,
 )
-from hf_bpe.core._model import refuse_roles
+from hf_bpe.core._special_tokens import refuse_roles
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 

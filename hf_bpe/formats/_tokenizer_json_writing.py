@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hf_bpe.core._model import BPEModel, with_placeholders
+from hf_bpe.core._model import BPEModel, check_gaps, unused_name
 from hf_bpe.formats._decoding import decoding_json
 from hf_bpe.formats._definition import Definition, token_to_json
 from hf_bpe.formats._native_readers import join_merges, printable_vocab
@@ -112,3 +112,27 @@ def _pre_tokenizer(pattern: str | None, add_prefix_space: bool, of_bytes: bool) 
     if add_prefix_space:
         chain = PreTokenizer((ByteLevel(add_prefix_space=True, use_regex=pattern == _BUILT_IN),))
     return chain.to_json()
+
+
+def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = None) -> dict[str, int]:
+    """Return a printable vocabulary with a placeholder for each unused id below the highest.
+
+    Args:
+        vocab: printable token → id.
+        names: id → content of added tokens. Unused ids between the vocabulary and these also get placeholders.
+
+    Raises:
+        ValueError: there are far more ids than tokens.
+    """
+    size = max(vocab.values(), default=-1) + 1
+    later = {token_id for token_id in names or () if token_id >= size}
+    if max(later, default=size - 1) >= size + len(later):
+        size = max(later) + 1
+    if size == len(vocab):
+        return vocab
+    check_gaps(size, len(vocab) + len(later))
+    filled = dict(vocab)
+    for token_id in sorted({*range(size)}.difference(vocab.values())):
+        placeholder = (names or {}).get(token_id, f"<|unused_{token_id}|>")
+        filled[unused_name(filled, placeholder)] = token_id
+    return filled

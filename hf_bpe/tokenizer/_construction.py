@@ -11,11 +11,12 @@ from typing import Any
 
 from tokenizers import AddedToken
 
-from hf_bpe.core._model import BPEModel, with_placeholders
+from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._normalized_texts import with_normalizer
 from hf_bpe.encoding._added_tokens import check_added_ids
 from hf_bpe.formats._native_readers import printable_vocab as printable_vocab_of
 from hf_bpe.formats._settings import Owner, setting_names
+from hf_bpe.formats._tokenizer_json_writing import with_placeholders
 from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab
 
 # What BPETokenizer assumes of a model where its settings are not given.

@@ -15,8 +15,9 @@ from hf_bpe._utils.arguments import at_least, check_flag, check_str, checked, on
 from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.progress import Listener
 from hf_bpe._utils.work_log import subfolder
-from hf_bpe.core._model import BPEModel, Merge, check_model, check_special_tokens
+from hf_bpe.core._model import BPEModel, Merge, check_model
 from hf_bpe.core._provenance import shortened
+from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import Settings, WordCounts

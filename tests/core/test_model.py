@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 
 from hf_bpe import BPEModel
-from hf_bpe.core._model import MAX_TOKEN_BYTES, check_special_tokens
+from hf_bpe.core._model import MAX_TOKEN_BYTES
+from hf_bpe.core._special_tokens import check_special_tokens
 from support.cases import case
 from support.strategies import models
 
