@@ -27,8 +27,9 @@ from hf_bpe.counting._checkpoint import WorkFolder
 from hf_bpe.counting._count_tables import make_count_table
 from hf_bpe.counting._readers import Batch, Skipped, read
 from hf_bpe.counting._runs import Run, gather, open_run
+from hf_bpe.counting._settings import Counted, Settings
 from hf_bpe.counting._sources import Shard, TextSource, plan, split_shard
-from hf_bpe.counting._word_counts import Counted, Settings, WordCounts, merge_all
+from hf_bpe.counting._word_counts import WordCounts, merge_all
 from hf_bpe.pretokenizers._patterns import AnyPattern
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from hf_bpe._utils.processes import usable_cores
 from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._readers import Batch, Text
 from hf_bpe.counting._runs import RunOfCounts, RunReader
-from hf_bpe.counting._word_counts import Settings
+from hf_bpe.counting._settings import Settings
 from hf_bpe.encoding._safe_cuts import cut_into_documents
 from hf_bpe.pretokenizers._patterns import metaspace_of
 from hf_bpe.reference._encoder import count_pre_tokens

@@ -19,15 +19,14 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from fractions import Fraction
 from heapq import nlargest
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_sequence, check_str, short_repr
-from hf_bpe._utils.cached_property import cached_property
+from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_sequence, short_repr
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import MAX_BYTES, open_regular, parse_json
 from hf_bpe._utils.object_stores import StorageOptions, download, upload
@@ -36,9 +35,10 @@ from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._native import merge_runs, read_words
 from hf_bpe.counting._runs import PIECE, FileRun, Run, RunOfCounts, RunReader, gather, open_run
+from hf_bpe.counting._settings import Counted, Settings
 from hf_bpe.counting._sources import exact_weight
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, AnyPattern, canonical_pattern, stored_pattern
+from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, AnyPattern, stored_pattern
 
 MARK = b"hf_bpe counts 1\n"
 FAN_IN = 64  # runs to merge at once
@@ -57,52 +57,6 @@ _ABOUT: Shape = {  # the description in a file; numbers that may exceed 63 bits 
     **dict.fromkeys(("scale", "words", "total"), object),
     ...: object,
 }
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings that decide the words; only counts with equal settings can be merged."""
-
-    pattern: str | None
-    special_tokens: tuple[str, ...]
-    unicode: str = UNICODE_VERSION
-
-    @classmethod
-    def checked(cls, pattern: AnyPattern, special_tokens: Iterable[str]) -> Settings:
-        """Return validated settings; raise TypeError or ValueError like `train`."""
-        return cls(canonical_pattern(pattern), tuple(check_special_tokens(special_tokens)))
-
-    def check_same(self, other: Settings) -> None:
-        """Raise a ValueError that names a difference. The order of special tokens does not matter."""
-        mine, its = self.identity(), other.identity()
-        for name in mine:
-            if mine[name] != its[name]:
-                raise ValueError(
-                    f"counts with different settings: {name} {mine[name]!r:.240} and {its[name]!r:.240}; "
-                    "count again with the same settings to merge them"
-                )
-
-    def identity(self) -> dict[str, Any]:
-        """Return the settings as JSON values."""
-        return {**asdict(self), "special_tokens": sorted(self.special_tokens)}
-
-
-@dataclass(frozen=True)
-class Counted:
-    """The amount that was counted from one source."""
-
-    name: str
-    weight: str = "1"
-    files: int = 0
-    bytes: int = 0
-
-    def checked(self) -> Counted:
-        """Return the value if its fields are valid, for values read from files."""
-        check_str("name", self.name)
-        exact_weight(check_str("weight", self.weight))
-        check_int("files", self.files, 0)
-        check_int("bytes", self.bytes, 0)
-        return self
 
 
 class WordCounts:
@@ -224,11 +178,6 @@ class WordCounts:
     def top(self, n: int) -> list[tuple[bytes, int]]:
         """Return the `n` commonest pre-tokens and their counts, the commonest first, ties in byte order."""
         return nlargest(min(check_int("n", n, 0), len(self)), self.items(), key=itemgetter(1))
-
-    @cached_property
-    def word_bytes(self) -> int:
-        """The total size in bytes of the distinct pre-tokens."""
-        return sum(map(len, self))
 
     def run(self) -> Run:
         """Return a reader of the sorted run from its beginning."""

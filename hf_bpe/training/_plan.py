@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._special_tokens import check_special_tokens
+from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._sources import TextSource
-from hf_bpe.counting._word_counts import Settings, WordCounts
+from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
 from hf_bpe.training._characters import default_pattern
 from hf_bpe.training._learning import Learning

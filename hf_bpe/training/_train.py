@@ -19,8 +19,9 @@ from hf_bpe.core._model import BPEModel, Merge, check_model
 from hf_bpe.core._provenance import shortened
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
+from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._sources import TextSource
-from hf_bpe.counting._word_counts import Settings, WordCounts
+from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._patterns import AnyPattern
 from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions, with_learning_options
