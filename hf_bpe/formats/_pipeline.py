@@ -19,8 +19,6 @@ from hf_bpe.encoding._encoder import (
     AddedTokenTuple,
     AnyText,
     Encoder,
-    Ids,
-    Numbers,
     Options,
     TemplateIds,
     TextEncoder,
@@ -32,7 +30,6 @@ from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source, ToTokens, TypeIds
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._prefix_cache import PrefixCache
-from hf_bpe.encoding._randomness import NOT_RANDOM, Randomness
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._double_start import warn_of_double_start
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
@@ -207,18 +204,6 @@ class Pipeline:
         """Return the ids of each text."""
         rows = self.encoder.encode_batch([*texts], self.options(), default_threads())
         return [*map(self.build, rows)] if add_special_tokens and self.template is not None else rows
-
-    def encode_to_numpy(
-        self, texts: list[AnyText], options: Options, threads: int, random: Randomness = NOT_RANDOM
-    ) -> tuple[Ids, Numbers]:
-        """Return the ids of all texts, and the offsets at which each text's ids begin, with the end of the last."""
-        return self.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
-
-    def encode_to_lists(
-        self, texts: list[AnyText], options: Options, threads: int, random: Randomness = NOT_RANDOM
-    ) -> list[list[int]]:
-        """Return the ids of each text."""
-        return self.encoder.encode_batch(texts, random.options(options, len(texts)), threads)
 
     def encodings(self, rows: Sequence[Sequence[str]], add_special_tokens: bool = False) -> Encodings:
         """Return ids, offsets and words of single texts, or of pairs.

@@ -134,7 +134,7 @@ class View:
             ids, _, places = pipeline.encoder.encode_with_offsets([text], options)
             starts = np.searchsorted(places[:, 0], [part.start for part in parts]).tolist()
         else:
-            ids, _ = pipeline.encode_to_numpy([text], options, 1)
+            ids, _ = pipeline.encoder.encode_to_numpy([text], options, 1)
             starts = [0] * len(parts)
         data = as_str(text).encode()
         is_exact = pipeline.decode_bytes(ids) == data

@@ -18,15 +18,16 @@ arguments, other types, classes that override what transformers would call, and 
 
 from __future__ import annotations
 
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hf_bpe.encoding._lazy_encodings import DeferredEncodings
 from hf_bpe.formats._pipeline import INVALID_ID_ERRORS, Pipeline
 from hf_bpe.tokenizer._bulk import are_rows_of_ids, are_several_rows
 from hf_bpe.tokenizer._direct_padding import can_pad, pad_rows
 from hf_bpe.tokenizer._direct_rows import are_usual, encode_rows
-from hf_bpe.tokenizer._results import batch_encoding, deferred_encodings
+from hf_bpe.tokenizer._results import batch_encoding, encode_again
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer as _Tokenizer
@@ -128,7 +129,7 @@ class DirectMethods(_Tokenizer):
                         ids = pipeline.encode_text(text, as_text, adds)
                         if len(ids) > self.model_max_length:
                             self._eventual_warn_about_too_long_sequence(ids, None, True)
-                        encodings = deferred_encodings(self, pipeline, [text], as_text, adds)
+                        encodings = DeferredEncodings(partial(encode_again, self, pipeline, [text], as_text, adds))
                         return batch_encoding({"input_ids": ids, "attention_mask": [1] * len(ids)}, encodings)
                 elif (type(text) is str or type(text) is list) and text and are_usual(given):
                     text = text if type(text) is str else [*text]

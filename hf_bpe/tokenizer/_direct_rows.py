@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
@@ -10,9 +11,10 @@ from transformers.utils import PaddingStrategy
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.encoding._encoder import AnyText, Padding
+from hf_bpe.encoding._lazy_encodings import DeferredEncodings
 from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.tokenizer._results import DIRECT_TENSORS, as_tensor, batch_encoding, deferred_encodings, warn_of_too_long
+from hf_bpe.tokenizer._results import DIRECT_TENSORS, as_tensor, batch_encoding, encode_again, warn_of_too_long
 
 _VALUES: dict[str, tuple[Any, ...]] = {
     "add_special_tokens": (True, False),
@@ -95,4 +97,5 @@ def encode_rows(
     data = {"input_ids": ids, "attention_mask": mask}
     if given.get("return_attention_mask") is False:
         del data["attention_mask"]
-    return batch_encoding(data, deferred_encodings(tokenizer, pipeline, texts, as_text, adds, limit, padded))
+    again = partial(encode_again, tokenizer, pipeline, texts, as_text, adds, limit, padded)
+    return batch_encoding(data, DeferredEncodings(again))

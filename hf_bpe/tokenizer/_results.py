@@ -47,7 +47,7 @@ _new = object.__new__
 _SETS_ATTRIBUTES_ONLY = _sets_attributes_only()
 
 
-def deferred_encodings(
+def encode_again(
     tokenizer: Any,
     pipeline: Pipeline,
     texts: list[AnyText],
@@ -56,7 +56,7 @@ def deferred_encodings(
     limit: tuple[int, bool] | None = None,
     padding: Padding | None = None,
 ) -> Encodings:
-    """Return the encodings of rows of one text each, for which the texts are encoded again when somebody looks.
+    """Return the encodings of rows of one text each, with the tokens and token type ids that the tokenizer gives.
 
     Args:
         tokenizer, pipeline: those of the call.
@@ -65,18 +65,6 @@ def deferred_encodings(
         adds: whether the special tokens of the template are added.
         limit, padding: see `Encoder.encode_to_rows`.
     """
-    return DeferredEncodings(partial(_encodings, tokenizer, pipeline, texts, as_text, adds, limit, padding))
-
-
-def _encodings(
-    tokenizer: Any,
-    pipeline: Pipeline,
-    texts: list[AnyText],
-    as_text: bool,
-    adds: bool,
-    limit: tuple[int, bool] | None,
-    padding: Padding | None,
-) -> Encodings:
     source = Source(pipeline.encoder, texts, pipeline.options(as_text), None)
     layout = source.layout(1, pipeline.template_ids(1, adds))
     if limit is not None:
@@ -84,20 +72,8 @@ def _encodings(
     if padding is not None:
         layout = layout.padded(padding.length, None, left=padding.is_left)
     pad_id = NO_ID if padding is None else padding.pad_id
-    return encodings_of(tokenizer, pipeline, source, lambda: layout, pad_id, adds)
-
-
-def encodings_of(
-    tokenizer: Any,
-    pipeline: Pipeline,
-    source: Source,
-    layout: Callable[[], Layout],
-    pad_id: int,
-    add_special_tokens: bool,
-) -> Encodings:
-    """Return the encodings of a call, with the tokens and token type ids that the tokenizer gives."""
-    type_ids = partial(row_type_ids, tokenizer, pipeline, tokenizer._type_ids_maker(), add_special_tokens)
-    return pipeline.lazy_encodings(source, layout, pad_id, type_ids, tokenizer.convert_ids_to_tokens)
+    type_ids = partial(row_type_ids, tokenizer, pipeline, tokenizer._type_ids_maker(), adds)
+    return pipeline.lazy_encodings(source, lambda: layout, pad_id, type_ids, tokenizer.convert_ids_to_tokens)
 
 
 def row_type_ids(

@@ -82,7 +82,8 @@ class BulkMethods(TokenizerState):
         """
         pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         texts, threads = check_texts("texts", texts), threads_of(num_workers)
-        return pipeline.encode_to_lists(texts, pipeline.options(split_special_tokens), threads, random)
+        options = random.options(pipeline.options(split_special_tokens), len(texts))
+        return pipeline.encoder.encode_batch(texts, options, threads)
 
     @checked(**bulk.ARGUMENTS)
     def encode_to_numpy(
@@ -111,7 +112,8 @@ class BulkMethods(TokenizerState):
         pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         options, threads = pipeline.options(split_special_tokens), threads_of(num_workers)
         if not is_arrow(texts):
-            return pipeline.encode_to_numpy(check_texts("texts", texts), options, threads, random)
+            texts = check_texts("texts", texts)
+            return pipeline.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
         parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random)
         ids, offsets, nulls = joined([*parts])
         if nulls is not None:
@@ -157,7 +159,8 @@ class BulkMethods(TokenizerState):
         arrow = import_arrow()
         kind = (arrow.large_list if large else arrow.list_)(arrow.uint32())
         if not is_arrow(texts):
-            ids, offsets = pipeline.encode_to_numpy(check_texts("texts", texts), options, threads, random)
+            texts = check_texts("texts", texts)
+            ids, offsets = pipeline.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
             return as_lists(ids, offsets, None, kind)
         parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random)
         lists = [as_lists(*part, kind) for part in parts]
@@ -199,7 +202,8 @@ class BulkMethods(TokenizerState):
         padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
         pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         texts, threads = check_texts("texts", texts), threads_of(num_workers)
-        encoded = pipeline.encode_to_numpy(texts, pipeline.options(split_special_tokens), threads, random)
+        options = random.options(pipeline.options(split_special_tokens), len(texts))
+        encoded = pipeline.encoder.encode_to_numpy(texts, options, threads)
         ids, mask = bulk.to_padded(pipeline.encoder, *encoded, padding)
         if pad_id is None and not mask.all():
             raise ValueError(
