@@ -2,14 +2,12 @@
 
 Ids can be appended, too, such as those that a model has sampled: they stay as they are.
 
-A session holds blocks that end where text may be cut, and a tail. Appending encodes the tail with the new text.
-Blocks are immutable and know only the block before them, so a fork shares all of them.
+Appending encodes the tail, which follows the blocks of a session (see `_session_blocks`), with the new text.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from itertools import pairwise
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -21,15 +19,14 @@ from hf_bpe._utils.arguments import check_ids, check_int, check_str
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._ids import as_lists
+from hf_bpe.encoding._session_blocks import BLOCK, Block, State, blocks_until, common_size, joined, with_tail
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.normalizers._names import parts_of_normalizer
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._patterns import metaspace_of
 
-_BLOCK = 1 << 13  # characters up to which small blocks are joined, and of the parts into which long text is cut
 _LONG = 1 << 11  # characters without a safe cut from which on a settled one is searched for
 _FOR_THREADS = 1 << 17  # characters from which on threads pay
-_NO_IDS = np.empty(0, np.uint32)
 
 
 class Change(NamedTuple):
@@ -42,38 +39,6 @@ class Change(NamedTuple):
 
     removed: int
     ids: list[int]
-
-
-class _Block(NamedTuple):
-    """Text that ends at a place where the text of the session may be cut, or ids that were appended.
-
-    Attributes:
-        before: the block before it, None for the empty first one.
-        text: its text; "" for appended ids.
-        ids: its ids.
-        characters, num_ids: the numbers from the beginning of the session to its end.
-        known: the cuts up to its end were decided by the first characters of the text, as many as this.
-        is_text: whether the text that follows in a block may be joined to it.
-    """
-
-    before: _Block | None
-    text: str
-    ids: Ids
-    characters: int
-    num_ids: int
-    known: int
-    is_text: bool = True
-
-
-_FIRST = _Block(None, "", _NO_IDS, 0, 0, 0)
-
-
-class _State(NamedTuple):
-    """The text of a session: blocks, and the tail after them, which may end with the first half of a surrogate pair."""
-
-    last: _Block = _FIRST
-    tail: str = ""
-    tail_ids: Ids = _NO_IDS
 
 
 class _NonBlockingLock:
@@ -134,7 +99,7 @@ class Session:
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
         self._continued = options._replace(continued=True)
         self._settled_cuts = SettledCuts(encoder, added_tokens, options)
-        self._state = _State()
+        self._state = State()
         self._turn = _NonBlockingLock()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -173,7 +138,7 @@ class Session:
     def to_numpy(self) -> Ids:
         """Return all ids as a new array of uint32."""
         state = self._state
-        return np.concatenate([*(block.ids for block in _blocks(state.last)), state.tail_ids])
+        return np.concatenate([*(block.ids for block in blocks_until(state.last)), state.tail_ids])
 
     def append(self, text: str) -> Change:
         """Append text.
@@ -221,12 +186,12 @@ class Session:
         except (KeyError, OverflowError) as error:
             raise ValueError(f"ids: {error} is not in the vocabulary; expected ids of tokens") from None
         with self._turn:
-            last = _with_tail(self._state)
+            last = with_tail(self._state)
             if given:
                 row = np.array(given, np.uint32)
                 num_ids = last.num_ids + len(row)
-                last = _Block(last, "", row, last.characters, num_ids, last.known, is_text=False)
-                self._state = _State(last)
+                last = Block(last, "", row, last.characters, num_ids, last.known, is_text=False)
+                self._state = State(last)
             return Change(0, given)
 
     def truncate(self, num_characters: int) -> Change:
@@ -260,7 +225,7 @@ class Session:
         """
         text = _repaired(check_str("text", text))
         with self._turn:
-            size = _common(self._state, text)
+            size = common_size(self._state, text)
             return self._keep(size, text[size:])
 
     def fork(self) -> Session:
@@ -274,12 +239,12 @@ class Session:
 
     def _text(self) -> str:
         state = self._state
-        return "".join([*(block.text for block in _blocks(state.last)), state.tail])
+        return "".join([*(block.text for block in blocks_until(state.last)), state.tail])
 
     def _parts_appended(self) -> list[str | list[int]]:
         """Return texts and ids that make this session when they are appended."""
         state = self._state
-        parts: list[str | list[int]] = [b.text if b.is_text else b.ids.tolist() for b in _blocks(state.last)]
+        parts: list[str | list[int]] = [b.text if b.is_text else b.ids.tolist() for b in blocks_until(state.last)]
         return [*parts, state.tail]
 
     def _keep(self, size: int, text: str) -> Change:
@@ -294,7 +259,7 @@ class Session:
         self._state, new_ids = self._extended(last, kept + text)
         return _change(np.concatenate(ids[::-1]), new_ids)
 
-    def _extended(self, last: _Block, text: str) -> tuple[_State, Ids]:
+    def _extended(self, last: Block, text: str) -> tuple[State, Ids]:
         """Return the state with some text after a block, and the ids of this text."""
         text = _repaired(text)
         start = last.characters
@@ -303,9 +268,9 @@ class Session:
         ids, offsets = self._encode([*parts], self._continues(last), threads)
         tail = parts.pop()
         for part, place, (begin, end) in zip(parts, known, pairwise(offsets.tolist()), strict=False):
-            last = _joined(last, part, ids[begin:end], start + place)
+            last = joined(last, part, ids[begin:end], start + place)
         # `ids` would be kept as a whole by a part of it.
-        return _State(last, tail, ids[offsets[-2] :].copy()), ids
+        return State(last, tail, ids[offsets[-2] :].copy()), ids
 
     @property
     def _puts_spaces(self) -> bool:
@@ -323,7 +288,7 @@ class Session:
             return set()
         return {token.id for token in self._added_tokens}
 
-    def _continues(self, last: _Block) -> bool:
+    def _continues(self, last: Block) -> bool:
         """Say whether what follows a block continues a segment of text."""
         if last.is_text or last.num_ids == 0:
             return last.before is not None
@@ -342,14 +307,14 @@ class Session:
     def _parts(self, text: str) -> tuple[list[str], list[int]]:
         """Cut text; return the parts, of which the last is not complete, and how much was known at each cut."""
         parts, known = [], []
-        start, width = 0, _BLOCK
+        start, width = 0, BLOCK
         while start < len(text):
             stop = min(start + width, len(text))
             cut = self._find_cut(text[start:stop])
             if cut > 0:
                 parts.append(text[start : start + cut])
                 known.append(stop)
-                start, width = start + cut, _BLOCK
+                start, width = start + cut, BLOCK
             else:
                 width *= 2
             if stop == len(text):
@@ -379,17 +344,6 @@ def _restored(
     return session
 
 
-def _with_tail(state: _State) -> _Block:
-    """Return the blocks of a state, of which the last is its tail, which text that follows no longer changes."""
-    last, tail, ids = state
-    if not tail:
-        return last
-    tail = repair_surrogates(tail)  # of a pair, too, the second half can no longer follow
-    characters = last.characters + len(tail)
-    # Its end was decided by what follows it: shorter text may be encoded otherwise.
-    return _Block(last, tail, ids, characters, last.num_ids + len(ids), characters, is_text=True)
-
-
 def _repaired(text: str) -> str:
     """Return text with repaired surrogates, except for a last one whose other half may follow."""
     if text[-1:] < "\ud800" or text[-1:] > "\udbff":
@@ -397,41 +351,8 @@ def _repaired(text: str) -> str:
     return repair_surrogates(text[:-1]) + text[-1]
 
 
-def _joined(last: _Block, text: str, ids: Ids, known: int) -> _Block:
-    """Return the block after another one, or both as one if they are small."""
-    characters, num_ids = last.characters + len(text), last.num_ids + len(ids)
-    known = max(known, last.known)
-    if last.before is not None and last.is_text and len(last.text) + len(text) <= _BLOCK:
-        return _Block(last.before, last.text + text, np.concatenate([last.ids, ids]), characters, num_ids, known)
-    return _Block(last, text, ids.copy(), characters, num_ids, known)
-
-
-def _blocks(last: _Block) -> Iterator[_Block]:
-    """Return all blocks, the first one first."""
-    blocks = []
-    block: _Block | None = last
-    while block is not None:
-        blocks.append(block)
-        block = block.before
-    return reversed(blocks)
-
-
 def _change(old: Ids, new: Ids) -> Change:
     size = min(len(old), len(new))
     unequal = np.flatnonzero(old[:size] != new[:size])
     same = int(unequal[0]) if len(unequal) else size
     return Change(len(old) - same, new[same:].tolist())
-
-
-def _common(state: _State, text: str) -> int:
-    """Return the length of the common beginning of the text of a session and another text."""
-    size = 0
-    for part in [*(block.text for block in _blocks(state.last)), state.tail]:
-        if not text.startswith(part, size):
-            low, high = 0, len(part)  # the part of `low` characters is common, that of `high` is not
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if text.startswith(part[:middle], size) else (low, middle)
-            return size + low
-        size += len(part)
-    return size
