@@ -51,17 +51,20 @@ def open_regular(path: str | os.PathLike[str], *, buffering: int = -1) -> Binary
         OSError: the file cannot be opened, or is a FIFO, a device, a socket or a folder.
     """
     check_regular(path, os.stat(path).st_mode)  # noqa: PTH116  # a str keeps its form in messages
-    file = open(path, "rb", buffering, opener=_open_without_waiting)  # noqa: SIM115
+    file: BinaryIO = open_checked(path, "rb", buffering)
+    return file
+
+
+def open_checked(path: str | os.PathLike[str], mode: str, buffering: int, flags: int = 0) -> Any:
+    """Open a file without waiting, with more flags of `os.open`; refuse anything else than a regular file."""
+    flags |= getattr(os, "O_NONBLOCK", 0)
+    file = open(path, mode, buffering, opener=lambda path, given: os.open(path, given | flags, 0o666))  # noqa: SIM115
     try:
-        check_regular(path, os.fstat(file.fileno()).st_mode)  # it may have been replaced in between
+        check_regular(path, os.fstat(file.fileno()).st_mode)  # it may have been replaced since it was checked by name
     except OSError:
         file.close()
         raise
     return file
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def is_open_pipe(path: str | os.PathLike[str], mode: int) -> bool:

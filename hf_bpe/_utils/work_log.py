@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import flush, is_other_file
-from hf_bpe._utils.input_files import check_regular
+from hf_bpe._utils.input_files import check_regular, open_checked
 from hf_bpe._utils.paths import check_output
 
 Line = TypeVar("Line")
@@ -214,12 +214,7 @@ def open_own(path: Path, mode: Literal["rb", "r+b", "x+b"]) -> FileIO:
     """
     if os.path.lexists(path):
         check_regular(path, path.lstat().st_mode)
-    file = open(path, mode, 0, opener=_open_no_link)  # noqa: SIM115
-    try:
-        check_regular(path, os.fstat(file.fileno()).st_mode)  # it may have been replaced in between
-    except OSError:
-        file.close()
-        raise
+    file: FileIO = open_checked(path, mode, 0, getattr(os, "O_NOFOLLOW", 0))
     return file
 
 
@@ -230,10 +225,6 @@ def checksum(file: FileIO, size: int) -> int:
         crc = zlib.crc32(piece, crc)
         size -= len(piece)
     return crc
-
-
-def _open_no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
 def _locked(path: Path, patience: float) -> FileLock:
