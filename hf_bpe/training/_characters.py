@@ -95,42 +95,26 @@ def learns_characters(options: Mapping[str, Any]) -> bool:
 
 
 def character_options(
-    pattern: str | None,
-    initial: BPEModel | None,
-    *,
-    byte_fallback: bool | None,
-    unk_token: str | None,
-    fuse_unk: bool,
-    character_coverage: float | None,
-    limit_alphabet: int | None,
+    pattern: str | None, initial: BPEModel | None, options: Mapping[str, Any]
 ) -> CharacterOptions | None:
     """Return the options of `hf_bpe.train` for an alphabet of characters; None for bytes.
 
     Args:
         pattern: the canonical pattern.
         initial: the model to continue from.
-        byte_fallback, unk_token, fuse_unk, character_coverage, limit_alphabet: as in `hf_bpe.train`.
+        options: byte_fallback, unk_token, fuse_unk, character_coverage and limit_alphabet of `hf_bpe.train`; None for
+            the default.
 
     Raises:
         ValueError: an option contradicts the others.
     """
-    given = {
-        name: value
-        for name, value in {
-            "byte_fallback": byte_fallback,
-            "unk_token": unk_token,
-            "fuse_unk": fuse_unk or None,
-            "character_coverage": character_coverage,
-            "limit_alphabet": limit_alphabet,
-        }.items()
-        if value is not None
-    }
+    given = {name: value for name, value in options.items() if value is not None}
     if initial is not None:
         for name in ("byte_fallback", "unk_token", "fuse_unk"):
             if name in given and (initial.characters is None or getattr(initial.characters, name) != given[name]):
                 raise ValueError(f"{name}: expected None, because the initial model says it; got {given[name]!r}")
     is_of_characters = (
-        metaspace_of(pattern) is not None or byte_fallback is not None
+        metaspace_of(pattern) is not None or "byte_fallback" in given
         if initial is None
         else initial.characters is not None
     )
@@ -141,11 +125,12 @@ def character_options(
                 "byte_fallback, or a Metaspace as the pattern"
             )
         return None
+    limit = given.get("limit_alphabet")
     if initial is not None and initial.characters is not None:
-        coverage = 1.0 if limit_alphabet is not None and character_coverage is None else character_coverage
-        return CharacterOptions(initial.characters, coverage, limit_alphabet)
-    characters = Characters(byte_fallback is not False, unk_token, fuse_unk)
-    return CharacterOptions(characters, COVERAGE if character_coverage is None else character_coverage, limit_alphabet)
+        coverage = given.get("character_coverage", None if limit is None else 1.0)
+        return CharacterOptions(initial.characters, coverage, limit)
+    characters = Characters(given.get("byte_fallback", True), given.get("unk_token"), given.get("fuse_unk", False))
+    return CharacterOptions(characters, given.get("character_coverage", COVERAGE), limit)
 
 
 def check_coverage(name: str, value: object) -> float:

@@ -236,15 +236,14 @@ def train(
     else:
         plan = Plan(input) if superwords is None else SuperwordPlan(superwords, input)
     settings = plan.settings(special_tokens, pattern, initial, byte_fallback)
-    of_characters = character_options(
-        settings.pattern,
-        initial,
-        byte_fallback=byte_fallback,
-        unk_token=unk_token,
-        fuse_unk=fuse_unk,
-        character_coverage=character_coverage,
-        limit_alphabet=limit_alphabet,
-    )
+    alphabet_options = {
+        "byte_fallback": byte_fallback,
+        "unk_token": unk_token,
+        "fuse_unk": fuse_unk or None,
+        "character_coverage": character_coverage,
+        "limit_alphabet": limit_alphabet,
+    }
+    of_characters = character_options(settings.pattern, initial, alphabet_options)
     if of_characters is None:
         _refuse_printable_twins(settings.special_tokens)
     else:
