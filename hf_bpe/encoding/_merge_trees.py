@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
@@ -43,17 +43,7 @@ def unreachable(model: BPEModel) -> list[int]:
 
 def makes_all_tokens(model: BPEModel) -> bool:
     """Return whether the merges make all ordinary tokens from the tokens' own bytes."""
-    return some_unreachable(model) is None
-
-
-def some_unreachable(model: BPEModel, excluded: Container[int] = ()) -> int | None:
-    """Return the id of an ordinary token that the merges do not make, whichever is found first; None if there is none.
-
-    Args:
-        model: the model.
-        excluded: ids that do not count.
-    """
-    return next((i for i in chain.from_iterable(_all_unreachable(model)) if i not in excluded), None)
+    return not any(_all_unreachable(model))
 
 
 def _all_unreachable(model: BPEModel) -> Iterator[list[int]]:
