@@ -234,7 +234,7 @@ TRAINED = [
     trained("own pattern", pattern=r"\p{L}+|\p{N}{1,2}|[^\p{L}\p{N}]"),
     trained("add_prefix_space", add_prefix_space=True),
     trained("unk_token", unk_token="<unk>", initial_alphabet="observed"),
-    trained("superwords", vocab_size=420, superwords=Superwords(after=80)),
+    trained("superwords", is_quick=True, vocab_size=420, superwords=Superwords(after=80)),
     trained("extra special tokens", extra_special_tokens=["<image>", "<|im_start|>"]),
     *(trained(f"pattern {name}", name == "o200k", pattern=name) for name in api.PATTERN_NAMES if name != "gpt2"),
 ]
