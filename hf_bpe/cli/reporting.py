@@ -1,4 +1,4 @@
-"""The commands `report` and `compare`: how well tokenizers fit texts, as tables, JSON, or a page with charts."""
+"""The commands `report` and `compare`: how well tokenizers fit texts, as a table, JSON, or a page with charts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COUNTS_HELP = "A counts file with the tokenizer's pattern, instead of text. Rep
 _REFERENCE_HELP = "The text that parities are relative to."
 _TRANSLATIONS_HELP = "The texts are translations of each other: parity compares their tokens, not tokens per character."
 _TREE_HELP = "Show the merges of this token, given as text or as in vocab.json. Repeat the option for more."
-_HTML_HELP = "Write a page with tables and charts to this file."
+_HTML_HELP = "Write a page with the table and charts to this file."
 _REPORT_EXAMPLE = (
     "hf-bpe report my-tokenizer english.txt code/ --html report.html\n"
     "  hf-bpe report my-tokenizer --group en=flores/eng.txt --group fi=flores/fin.txt --translations"

@@ -51,7 +51,7 @@ def test_columns_of_reports_stay_aligned(chromium, tokenizer):
     chromium.open(cell(analysis.report(tokenizer, TEXTS)._repr_html_()))
     aligned = chromium.evaluate(
         """[...document.querySelectorAll('td')].map((cell) =>
-          [cell.classList.contains('left'), getComputedStyle(cell).textAlign])"""
+          [cell.matches(':first-child'), getComputedStyle(cell).textAlign])"""
     )
     assert {(True, "left"), (False, "right")} == {tuple(each) for each in aligned}
 

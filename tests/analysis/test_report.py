@@ -194,7 +194,7 @@ class TestCompressionCurve:
         found = report(BPEModel(dict(enumerate(sorted(tokens))), pairs, **options), ["abc"])
         assert found.compression_curve is None
         assert why in found.why_no_compression_curve
-        assert f"not given: model: {found.why_no_compression_curve}" in str(found)
+        assert f"not given: model: {found.why_no_compression_curve}" in " ".join(str(found).split())
 
     def test_curve_refuses_sizes_out_of_range(self):
         curve = report(train([TEXT], 260), [TEXT]).compression_curve

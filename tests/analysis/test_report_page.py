@@ -17,9 +17,8 @@ from hf_bpe._utils.visible import plain
 from hf_bpe._version import __version__
 from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.charts import DARK, LIGHT, spread
-from hf_bpe.analysis._report.contents_of_comparison import tables_of_comparison
-from hf_bpe.analysis._report.summary import summary_of_report
-from hf_bpe.analysis._report.tables import Lines, Table, as_html, as_text, shortened
+from hf_bpe.analysis._report.contents import contents, summary
+from hf_bpe.analysis._report.tables import Contents, Table, as_html, as_text, shortened
 from support.colors import SEEN_BY, contrast, difference
 from support.profiles import by_profile
 
@@ -127,12 +126,8 @@ class TestPage:
         for bar, figure in zip(bars, figures, strict=True):
             assert (bar - 130) / (max(bars) - 130) == pytest.approx(figure / max(figures), abs=0.01)
 
-    def test_tables_below_charts_are_folded_and_scroll(self, html):
-        for section in re.findall(r"<section>.*?</section>", html, re.DOTALL):
-            if "<figure>" in section:
-                assert section.index("<svg") < section.index("<details>") < section.index("<table>")
-        assert html.count("<table>") == html.count('class="scroll" role="region" aria-label=')
-        assert html.count("<table>") == len(re.findall(r'class="scroll"[^>]* tabindex="0"', html))
+    def test_table_of_a_page_scrolls_by_keyboard(self, html):
+        assert len(re.findall(r'class="scroll" role="region" aria-label="Figures" tabindex="0"', html)) == 1
 
     def test_charts_have_names_and_text_elements(self, html):
         svgs = re.findall(r"<svg (?!class).*?</svg>", html, re.DOTALL)
@@ -144,11 +139,14 @@ class TestPage:
             assert "DejaVu" not in svg
             assert any(element.tag.endswith("text") and element.text for element in root.iter())
 
-    def test_page_has_every_table_of_the_report(self, shown, html):
-        text = "".join(Page(html).text)
-        for table in shown.tables()[1:]:
-            assert table.title in text
-            assert as_html(table) in html
+    def test_page_and_notebook_have_the_table_of_the_terminal(self, shown, html):
+        fragment = shown._repr_html_()
+        assert "html" not in Page(fragment).tags
+        for each in (html, fragment):
+            assert each.count("<table>") == 1
+            assert as_html(contents(shown).table) in each
+            text = "".join(Page(each).text)
+            assert all(name in text and tokens in text for name, tokens in contents(shown).tokens)
 
     def test_page_is_reproducible(self, shown, html):
         assert shown.to_html() == html
@@ -175,34 +173,27 @@ class TestPage:
                 ElementTree.fromstring(svg.replace("<svg", '<svg xmlns:xlink="x"', 1))
             str(found)
 
-    def test_page_of_an_empty_text_has_tables(self, models):
-        assert Page(report(models[0], [""]).to_html()).tags["table"] > 3
-        assert Page(compare(models, {"a": [""], "b": [""]}).to_html()).tags["table"] > 3
+    def test_page_of_an_empty_text_has_a_table(self, models):
+        assert Page(report(models[0], [""]).to_html()).tags["table"] == 1
+        assert Page(compare(models, {"a": [""], "b": [""]}).to_html()).tags["table"] == 1
 
-    def test_page_of_a_model_without_merges_has_tables(self):
+    def test_page_of_a_model_without_merges_has_a_table(self):
         model = BPEModel({97: b"a"}, [])
-        assert Page(report(model, ["aab"]).to_html()).tags["table"] > 3
+        assert Page(report(model, ["aab"]).to_html()).tags["table"] == 1
 
 
 class TestTables:
-    def test_notebook_shows_all_tables_with_titles(self, shown):
-        fragment = shown._repr_html_()
-        page = Page(fragment)
-        assert "html" not in page.tags
-        for table in shown.tables():
-            assert as_html(table) in fragment
-            assert table.title in page.text
-
-    def test_plain_text_tables_fit_a_hundred_columns_without_cuts(self, shown):
+    def test_plain_text_fits_a_hundred_columns_without_cuts(self, shown):
         lines = str(shown).splitlines()
         citations = {one.citation for one in getattr(shown, "reports", [shown])}
         assert citations <= {*lines}
         assert max(len(line) for line in lines if line not in citations) <= 100
         assert all(line == line.rstrip() for line in lines)
-        for table in shown.tables():
-            assert table.title in lines
-            for row in table.rows:
-                assert any(all(cell in line for cell in row if len(cell) < 30) for line in lines), row
+        for row in contents(shown).table.rows:
+            assert any(all(cell in line for cell in row) for line in lines), row
+        text = " ".join(str(shown).split())
+        for name, tokens in contents(shown).tokens:
+            assert " ".join(f"{name}: {tokens}".split()) in text
 
     def test_terminal_of_eighty_columns_shows_every_number(self, shown):
         console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard")
@@ -210,29 +201,26 @@ class TestTables:
         printed = re.sub(r"\x1b\[[\d;]*m", "", console.file.getvalue())
         assert console.file.getvalue() != printed  # it has styles
         assert "…" not in printed
-        for table in shown.tables():
-            for row in table.rows:
-                assert all(cell in printed for cell in row[1:] if len(cell) < 30)
+        for row in contents(shown).table.rows:
+            assert all(cell in printed for cell in row[1:])
 
     @given(st.lists(st.text("abcdefgh-", min_size=1, max_size=24), min_size=1, max_size=12), st.integers(1, 9))
-    def test_wide_tables_are_printed_in_parts_that_fit(self, names, digits):
+    def test_wide_table_is_printed_in_parts_that_fit(self, names, digits):
         number = "7" * digits
         rows = [(label, *[number] * len(names)) for label in ("first", "second")]
-        printed = as_text(Lines("title"), [Table("Table", ("", *names), rows)])
+        printed = as_text(Contents("title", [], Table(("", *names), rows)))
         assert max(map(len, printed.splitlines())) <= 100
         assert len(re.findall(rf"\b{number}\b", printed)) == 2 * len(names)
         assert printed.count("first") == printed.count("second") >= 1
 
     @given(st.binary(min_size=1, max_size=60))
-    def test_tables_show_tokens_shortened_and_visible(self, token):
-        found = report(BPEModel({0: token}, []), [""])
-        [cells] = [table.rows[0] for table in found.tables() if table.title == "Longest tokens"]
-        unfolded = re.sub(
-            r"(?:\((.{2,4})\)|(<[^<>]+>|.))×(\d+)", lambda run: (run[1] or run[2]) * int(run[3]), cells[0]
-        )
+    def test_tokens_are_shortened_and_visible(self, token):
+        shown = shortened(plain(token))
+        assert dict(contents(report(BPEModel({0: token}, []), [""])).tokens)["longest"] == shown
+        unfolded = re.sub(r"(?:\((.{2,4})\)|(<[^<>]+>|.))×(\d+)", lambda run: (run[1] or run[2]) * int(run[3]), shown)
         assert plain(token).startswith(unfolded.removesuffix("…")) or "×" in plain(token)
-        assert len(cells[0]) <= 24
-        assert not set(" \t\n\r\x1b") & {*cells[0]}
+        assert len(shown) <= 24
+        assert not set(" \t\n\r\x1b") & {*shown}
 
     @given(st.text("a·<é", min_size=1, max_size=3), st.integers(8, 90))
     def test_long_runs_are_folded(self, unit, times):
@@ -244,22 +232,23 @@ class TestTables:
 class TestBest:
     def test_best_of_each_row_is_marked_everywhere(self, models):
         found = compare({"small": models[0], "large": models[1]}, TEXTS)
-        overall = found.tables()[0]
-        marked = {overall.rows[row][0]: overall.columns[column] for row, column in overall.best}
-        assert marked == dict.fromkeys(
-            ["bytes per token", "characters per token", "tokens per word", "tokens"], "large"
-        ) | {"words in one token": "large"}
+        table = contents(found).table
+        marked = {table.rows[row][0]: table.columns[column] for row, column in table.best}
+        overall = {"bytes per token", "characters per token", "tokens per word", "tokens", "words in one token"}
+        assert {name: marked.get(name) for name in overall} == dict.fromkeys(overall, "large")
         tokens = [f"{one.total.tokens:,}" for one in found.reports]
         assert re.search(rf"^tokens +{tokens[0]} +\*{tokens[1]}$", str(found), re.MULTILINE)
-        assert f'<td class="best"><bdi>{tokens[1]}</bdi>' in found._repr_html_()
+        assert f"<td class=best><bdi>{tokens[1]}</bdi>" in found._repr_html_()
 
     @given(st.lists(st.sampled_from([0, 1, 2]), min_size=2, max_size=8))
     def test_best_cells_have_the_best_printed_figure(self, sizes):
         chain = train([part for group in TEXTS.values() for part in group], [262, 270, 280], ["<|x|>"])
         found = compare([chain[size] for size in sizes], TEXTS)
-        for table in tables_of_comparison(found)[2:6]:
-            better = min if "lower is better" in table.note else max
-            for number, row in enumerate(table.rows):
+        table = contents(found).table
+        for number, row in enumerate(table.rows):
+            figure, _, part = row[0].partition(", ")
+            if part and "first" not in part:
+                better = max if figure == "bytes per token" else min
                 values = [float(cell) for cell in row[1:]]
                 best = {column for column, value in enumerate(values, start=1) if value == better(values)}
                 expected = best if len({*values}) > 1 else set()
@@ -267,11 +256,11 @@ class TestBest:
 
     def test_figures_that_are_the_same_for_all_are_said_once(self, models):
         found = compare({"small": models[0], "large": models[1]}, TEXTS)
-        overall, vocabularies = found.tables()[:2]
+        table = contents(found).table
         total = found.reports[0].total
-        assert not {"text", "words"} & {row[0] for row in overall.rows}
-        assert overall.note.startswith(f"{total.bytes} bytes of text, {total.words} words; ")
-        assert ("vocabulary", "262", "280") in vocabularies.rows
+        assert not {"text", "words"} & {row[0] for row in table.rows}
+        assert table.note.startswith(f"{total.bytes} bytes of text, {total.words} words; ")
+        assert ("vocabulary", "262", "280") in table.rows
 
 
 class TestSize:
@@ -283,7 +272,7 @@ class TestSize:
         assert len(tokenizer) == 264
         assert found.size == found.as_json()["vocab_size"] == 264
         assert "264 tokens, pattern" in str(found)
-        assert ("vocabulary", "264", "264") in compare([tokenizer, tokenizer], ["low"]).tables()[1].rows
+        assert ("vocabulary", "264", "264") in contents(compare([tokenizer, tokenizer], ["low"])).table.rows
         assert "264: 256 bytes, 1 special, 2 added later; ids 0 to 263" in tokenizer._repr_html_()
 
 
@@ -311,10 +300,10 @@ class TestVerdict:
         model = train(["low lower " * 50], num_merges=5)
         greek, hebrew = "\u03b1\u03b2\u03b3" * 60, "\u05e9\u05dc" * 90
         much = ["low lower " * 4000]
-        assert "Greek" not in "".join(summary_of_report(report(model, [*much, greek])))
-        assert "Greek" in "".join(summary_of_report(report(model, ["low lower " * 400, greek])))
+        assert "Greek" not in "".join(summary(report(model, [*much, greek])))
+        assert "Greek" in "".join(summary(report(model, ["low lower " * 400, greek])))
         # Together they matter.
-        said = summary_of_report(report(model, ["low lower " * 3000, greek, hebrew]))
+        said = summary(report(model, ["low lower " * 3000, greek, hebrew]))
         assert any("Greek and Hebrew" in each or "Hebrew and Greek" in each for each in said)
 
     def test_half_the_vocabulary_is_compared_if_it_has_every_byte(self, models):

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from hf_bpe.analysis._report.contents import binned, length_name, shown_groups, shown_scripts
 from hf_bpe.analysis._report.figures import Figures
 from hf_bpe.analysis._report.measuring import UNNAMED
-from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
+from hf_bpe.analysis._report.results import ReportValues, shown_scripts
 
 # They differ for people without red, green or blue cones, too (CIEDE2000 of at least 13), and have a contrast of at
 # least 3 with the page.
@@ -26,6 +25,9 @@ _MARGINS = (40, 130, 12, 24)  # of lines: left, right (for names), top, bottom
 _LINE_STEP = 14  # between the names of lines
 _MAX_LINES = 6  # of groups, besides the line of all texts
 _LONGEST_NAME = 20
+_MAX_LENGTH = 12  # bytes of a token; longer ones are drawn together
+_COMPRESSION = "Bytes per token: higher is better"
+_PARITY = "Parity: below 1 is cheaper"
 
 
 class Chart(NamedTuple):
@@ -41,14 +43,21 @@ class _Line(NamedTuple):
     points: Sequence[tuple[float, float]]
 
 
-def draw(name: str, shown: ReportValues | ComparisonValues) -> Chart | None:
-    """Return one chart, None if there is nothing to draw.
-
-    Args:
-        name: "groups", "group parity", "scripts", "script parity", "compression curve" or "lengths".
-        shown: a Report or a Comparison.
-    """
-    return _CHARTS[name]([*shown.reports] if isinstance(shown, ComparisonValues) else [shown])
+def draw(reports: Sequence[ReportValues]) -> dict[str, list[Chart]]:
+    """Return the charts of one or more reports by the title of their section; nothing to draw gives no chart."""
+    by_text, by_script = len(reports[0].groups) > 1, len(reports[0].scripts) > 1
+    sections: dict[str, list[_Draw]] = {
+        "By text": [_bars(_COMPRESSION, _groups, "bytes_per_token"), _bars(_PARITY, _groups, "parity", 1)] * by_text,
+        "By script": [
+            _bars(_COMPRESSION, _named_scripts, "bytes_per_token"),
+            _bars(_PARITY, _named_scripts, "parity", 1),
+        ]
+        * by_script,
+        "By vocabulary size": [_compression_curve],
+        "By length": [_lengths],
+    }
+    drawn = {title: [draw(reports) for draw in draws] for title, draws in sections.items()}
+    return {title: [chart for chart in charts if chart] for title, charts in drawn.items() if any(charts)}
 
 
 def color(number: int) -> str:
@@ -116,7 +125,7 @@ def _compression_curve(reports: Sequence[ReportValues]) -> Chart | None:
     ticks = {
         math.log(size): f"{size / 1000:g}k" if size >= 1000 else str(size) for size in sizes[:: 1 + len(sizes) // 6]
     }
-    return _lines("Bytes per token by vocabulary size: higher is better", lines, ticks, "{:.1f}")
+    return _lines(_COMPRESSION, lines, ticks, "{:.1f}")
 
 
 def _lengths(reports: Sequence[ReportValues]) -> Chart | None:
@@ -126,8 +135,8 @@ def _lengths(reports: Sequence[ReportValues]) -> Chart | None:
             ("of the text", color(0), reports[0].lengths_in_text),
             ("of the vocabulary", "var(--dim)", reports[0].lengths_in_vocabulary),
         ]
-    lines = [_Line(name, of, [*enumerate(binned(lengths))]) for name, of, lengths in columns]
-    ticks = {float(place): length_name(place) for place in range(len(lines[0].points))}
+    lines = [_Line(name, of, [*enumerate(_binned(lengths))]) for name, of, lengths in columns]
+    ticks = {float(place): str(place + 1) for place in range(_MAX_LENGTH - 1)} | {_MAX_LENGTH - 1.0: f"{_MAX_LENGTH}+"}
     return _lines("Tokens by length in bytes", lines, ticks, "{:.0%}")
 
 
@@ -183,14 +192,15 @@ def _named_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
     return [[figures for figures in column if figures.name not in UNNAMED] for column in shown_scripts(reports)]
 
 
-_CHARTS: Mapping[str, _Draw] = {
-    "groups": _bars("Bytes per token: higher is better", shown_groups, "bytes_per_token"),
-    "group parity": _bars("Parity: below 1 is cheaper", shown_groups, "parity", 1),
-    "scripts": _bars("Bytes per token: higher is better", _named_scripts, "bytes_per_token"),
-    "script parity": _bars("Parity: below 1 is cheaper", _named_scripts, "parity", 1),
-    "compression curve": _compression_curve,
-    "lengths": _lengths,
-}
+def _groups(reports: Sequence[ReportValues]) -> list[list[Figures]]:
+    return [[*report.groups] for report in reports]
+
+
+def _binned(histogram: Mapping[int, float]) -> list[float]:
+    """Return the shares of tokens of 1, 2, … bytes, and of all longer tokens as the last share."""
+    total = sum(histogram.values()) or 1
+    shares = [histogram.get(length, 0) / total for length in range(1, _MAX_LENGTH)]
+    return [*shares, sum(count for length, count in histogram.items() if length >= _MAX_LENGTH) / total]
 
 
 def _svg(title: str, height: float, body: Sequence[str]) -> str:

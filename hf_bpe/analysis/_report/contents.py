@@ -1,44 +1,33 @@
-"""The contents of reports: which tables of which figures they show, and what the figures mean."""
+"""The contents of results: the table of figures, lists of tokens, and sentences that say what stands out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from hf_bpe._utils.memory import format_bytes
-from hf_bpe.analysis._report.figures import CompressionCurve, Figures, ratio
+from hf_bpe._version import __version__
+from hf_bpe.analysis._report.figures import BETTER, Figures, ratio
 from hf_bpe.analysis._report.measuring import UNNAMED
-from hf_bpe.analysis._report.results import ReportValues, Token
-from hf_bpe.analysis._report.tables import NOTHING, Table, number, share, shortened
+from hf_bpe.analysis._report.results import ComparisonValues, ReportValues, Results, Token, shown_scripts
+from hf_bpe.analysis._report.tables import NOTHING, Contents, Table, number, share, shortened
 
-_MAX_SCRIPTS = 12
-_MAX_LENGTHS = 12
+_FEWEST = 100  # characters of a script that say something about it
+_LEAST_SHARE = 0.01  # of the text, for scripts that the summary is about, each or together
+_WIDE = 1.5  # bytes per character of a script whose characters take several bytes
+_ONE = 1.005  # prints as 1.00
+_MAX_NAMES = 6
 _Row = tuple[str, ...]
 
-BETTER = {
-    "bytes per token": "higher",
-    "characters per token": "higher",
-    "tokens per word": "lower",
-    "words in one token": "higher",
-    "tokens": "lower",
-    "parity": "lower",
-}
-"""Which direction of a figure means fewer tokens."""
 
-MEANINGS = {
-    "bytes per token": "bytes of UTF-8 divided by tokens: the compression.",
-    "characters per token": "Unicode characters divided by tokens, to compare scripts.",
-    "tokens per word": "tokens of words divided by words: the fertility. Words are pre-tokens with a letter or number.",
-    "words in one token": "the share of words that are a single token.",
-    "parity": "tokens relative to the reference, for as many characters or for the translation of the same text. Above "
-    "1 a text costs more than the reference.",
-    "by vocabulary size": "the compression with the first merges only, as if trained to that size.",
-    "Rényi efficiency": "how evenly the tokens are used: 1 if all are equally frequent.",
-    "never used": "tokens that do not occur in the text.",
-    "superwords": "tokens of several words, and their share of the tokens of the text.",
-    "unreachable": "tokens that no text becomes.",
-    "special tokens": "are left out of text and tokens.",
-}
-"""What the figures mean."""
+def contents(results: Results) -> Contents:
+    """Return what is shown of results, whatever renders it."""
+    if isinstance(results, ReportValues):
+        head, table = [about(results), others(results)], _table_of_report(results)
+    else:
+        head, table = [], _table_of_comparison(results)
+    made = f"hf_bpe {__version__}, {results.reports[0].date}"
+    citations = [report.citation for report in results.reports]
+    return Contents(results.title, [*head, *summary(results)], table, _lists(results), made, citations, results.trees)
 
 
 def key_figures(report: ReportValues) -> list[tuple[str, str]]:
@@ -70,35 +59,17 @@ def other_figures(report: ReportValues) -> list[tuple[str, str]]:
     return [*rows, ("bytes without a token", number(report.unknown))] if report.unknown else rows
 
 
+def others(report: ReportValues) -> str:
+    """Return the other figures in a line."""
+    return ", ".join(f"{name} {value}" for name, value in other_figures(report) if name != "vocabulary")
+
+
 def about(report: ReportValues) -> str:
     """Return the size of the vocabulary and the pattern."""
     pattern = report.model.pattern or "none"
     return f"{report.size:,} tokens, pattern {pattern if len(pattern) < 20 else 'custom'}"
 
 
-def tables_of_report(report: ReportValues) -> list[Table]:
-    """Return the tables of a report."""
-    tables = [Table("Overall", ("", ""), [*key_figures(report), *other_figures(report)])]
-    if len(report.groups) > 1:
-        tables.append(_groups(report))
-    if len(report.scripts) > 1:
-        tables.append(_scripts(report))
-    tables.append(by_size([report]))
-    tables.append(lengths([report]))
-    tables.append(_tokens("Tokens used most", report.most_used))
-    if report.superwords:
-        tables.append(
-            _tokens("Superwords used most", report.superwords[: len(report.longest)], "tokens of several words")
-        )
-    tables.append(_tokens("Longest tokens", report.longest))
-    if report.never_used:
-        last = report.never_used[-len(report.longest) :]
-        tables.append(_tokens("Never used", last[::-1], "the highest ids", has_count=False))
-    return tables
-
-
-_DIRECTIONS = "higher is better, but for tokens per word and parity"
-BY_SCRIPT = "script of a pre-token's first letter"
 _COLUMNS = ("bytes/\ntoken", "chars/\ntoken", "tokens/\nword", "words in\none token", "parity", "bytes", "tokens")
 
 
@@ -115,102 +86,214 @@ def _cells(figures: Figures) -> _Row:
     )
 
 
-def _groups(report: ReportValues) -> Table:
-    rows = [*map(_cells, report.groups), _cells(report.total)]
-    of = "tokens" if report.translations else "tokens per character"
-    note = f"{_DIRECTIONS}; parity: {of}, relative to {report.reference[0]}"
-    strong = frozenset({len(rows) - 1})
-    return Table("By text", ("", *_COLUMNS), rows, strong=strong, note=note, charts=("groups", "group parity"))
+def _table_of_report(report: ReportValues) -> Table:
+    """Return the figures by text, by script, by vocabulary size, and of all text."""
+    curve = report.compression_curve
+    groups = report.groups if len(report.groups) > 1 else ()
+    scripts = shown_scripts([report])[0] if len(report.scripts) > 1 else []
+    rows = [*map(_cells, groups), *map(_cells, scripts)]
+    if curve:
+        for size in curve.round_sizes()[:-1]:
+            tokens = curve.tokens_at(size)
+            rows.append((f"first {size:,} tokens", number(ratio(curve.bytes, tokens), 2), *[""] * 5, number(tokens)))
+    rows.append(_cells(report.total))
+    notes = ["higher is better, but for tokens per word and parity", *_notes(report)]
+    return Table(("", *_COLUMNS), rows, frozenset({len(rows) - 1}), note="; ".join(notes))
 
 
-def shown_groups(reports: Sequence[ReportValues]) -> list[list[Figures]]:
-    """Return the groups of each report, which are the same for all reports."""
-    return [[*report.groups] for report in reports]
+def _table_of_comparison(comparison: ComparisonValues) -> Table:
+    """Return the figures side by side: overall, by text, by script, by vocabulary size."""
+    reports = comparison.reports
+    rows = [*_rows_of_comparison(comparison)]
+    same = [row for row in rows if row[0] in ("text", "words") and len({*row[1:]}) == 1]
+    rows = [row for row in rows if row not in same]
+    best = {(place, column) for place, row in enumerate(rows) for column in _best(row)}
+    notes = [", ".join(f"{row[1]} of text" if row[0] == "text" else f"{row[1]} words" for row in same)]
+    lower = [name for name, better in BETTER.items() if better == "lower"]
+    notes.append(f"higher is better, but for {', '.join(lower[:-1])} and {lower[-1]}")
+    if len({report.model.pattern for report in reports}) > 1:
+        notes.append("words are pre-tokens with a letter or number, so they differ by pattern")
+    notes += [*_notes(*reports)]
+    return Table(("", *comparison.names), rows, best=frozenset(best), note="; ".join(filter(None, notes)))
 
 
-def shown_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
-    """Return the scripts to show for each report: the commonest of the first report, then the unnamed ones."""
-    named = [figures.name for figures in reports[0].scripts if figures.name not in UNNAMED]
-    names = [*named[:_MAX_SCRIPTS], *UNNAMED]
-    known = [{figures.name: figures for figures in report.scripts} for report in reports]
-    return [[of[name] for name in names if name in of] for of in known]
-
-
-def _scripts(report: ReportValues) -> Table:
-    [shown] = shown_scripts([report])
-    note = f"{BY_SCRIPT}{left_out(report)}; parity: tokens per character, relative to {report.reference[1]}"
-    charts = ("scripts", "script parity")
-    return Table("By script", ("", *_COLUMNS), [*map(_cells, shown)], note=note, charts=charts)
-
-
-def left_out(report: ReportValues) -> str:
-    """Return the end of a note on scripts: their order, and how many are left out."""
-    number_of_rare = len(report.scripts) - len(shown_scripts([report])[0])
-    scripts = "script is" if number_of_rare == 1 else "scripts are"
-    return "; most text first" + (f"; {number_of_rare} rarer {scripts} left out" if number_of_rare else "")
-
-
-def by_size(reports: Sequence[ReportValues]) -> Table:
-    """Return the table of compression by vocabulary size, for one or more reports."""
-    title = "Bytes per token by vocabulary size"
-    why = [f"{report.name}: {report.why_no_compression_curve}" for report in reports if report.why_no_compression_curve]
-    note = f"not given: {'; '.join(why)}" if why else ""
+def _rows_of_comparison(comparison: ComparisonValues) -> Iterator[_Row]:
+    reports = comparison.reports
+    columns = [dict([*key_figures(report), *other_figures(report)]) for report in reports]
+    for key in dict.fromkeys(key for column in columns for key in column):
+        yield (key, *(column.get(key, "0") for column in columns))
+    yield ("tokens that only it has", *(number(only.tokens) for only in comparison.only_in))
+    yield ("these tokens in the text", *(share(only.share) for only in comparison.only_in))
+    for parts, figures in (
+        ([report.groups for report in reports], ("bytes_per_token", "parity", "tokens_per_word")),
+        (shown_scripts(reports), ("bytes_per_token", "parity")),
+    ):
+        known = [{part.name: part for part in column} for column in parts]
+        names = [*dict.fromkeys(name for column in known for name in column)]
+        for figure in figures if len(names) > 1 else ():
+            for name in names:
+                values = (getattr(column[name], figure) if name in column else None for column in known)
+                yield (f"{figure.replace('_', ' ')}, {name}", *(number(value, 2) for value in values))
     curves = [report.compression_curve for report in reports]
-    known = [curve for curve in curves if curve is not None]
-    if not known:
-        return Table(title, ("",), [], note=note)
-    if len(reports) == 1:
-        return _by_size_of_one(title, known[0])
-    rows = []
-    for size in sorted({size for curve in known for size in curve.round_sizes()}):
-        row = [number(size)]
-        for of in curves:
-            is_in = of is not None and of.smallest <= size <= of.largest
-            row.append(number(ratio(of.bytes, of.tokens_at(size)), 2) if of and is_in else NOTHING)
-        rows.append(tuple(row))
-    columns = ("vocabulary", *(report.name for report in reports))
-    note = "; ".join(part for part in ("higher is better", note) if part)
-    return Table(title, columns, rows, frozenset(), note=note, charts=("compression curve",))
+    for size in sorted({size for curve in curves if curve for size in curve.round_sizes()}):
+        row = (
+            number(ratio(curve.bytes, curve.tokens_at(size)), 2)
+            if curve and curve.smallest <= size <= curve.largest
+            else NOTHING
+            for curve in curves
+        )
+        yield (f"bytes per token, first {size:,} tokens", *row)
 
 
-def _by_size_of_one(title: str, curve: CompressionCurve) -> Table:
-    rows = []
-    for size in curve.round_sizes():
-        tokens = curve.tokens_at(size)
-        relative = ratio(tokens, curve.tokens_at(curve.largest))
-        rows.append((number(size), number(ratio(curve.bytes, tokens), 2), number(tokens), number(relative, 2)))
-    columns = ("vocabulary", "bytes/\ntoken", "tokens", "relative\ntokens")
-    return Table(title, columns, rows, frozenset(), frozenset({len(rows) - 1}), charts=("compression curve",))
+def _best(row: _Row) -> list[int]:
+    """Return the columns of the best figures as printed, so that figures that look equal are marked alike."""
+    better = BETTER.get(row[0].partition(", ")[0])
+    known = {
+        column: float(cell.replace(",", "").removesuffix(" %"))
+        for column, cell in enumerate(row)
+        if cell[:1].isdigit() and column
+    }
+    if better is None or len({*known.values()}) < 2:
+        return []
+    best = max(known.values()) if better == "higher" else min(known.values())
+    return [column for column, value in known.items() if value == best]
 
 
-def lengths(reports: Sequence[ReportValues]) -> Table:
-    shares = [binned(report.lengths_in_text) for report in reports]
-    columns = [report.name for report in reports]
-    if len(reports) == 1:
-        shares.insert(0, binned(reports[0].lengths_in_vocabulary))
-        columns = ["of the\nvocabulary", "of the\ntext"]
-    bins = range(_MAX_LENGTHS)
-    rows = [(length_name(bin), *(share(of[bin]) for of in shares)) for bin in bins if any(of[bin] for of in shares)]
-    return Table("Tokens by length in bytes", ("bytes", *columns), rows, frozenset(), charts=("lengths",))
+def _notes(*reports: ReportValues) -> Iterator[str]:
+    """Yield what the rows of a table mean."""
+    first = reports[0]
+    if len(first.groups) > 1:
+        cost = "tokens" if first.translations else "tokens per character"
+        yield f"parity of texts: {cost}, relative to {first.reference[0]}"
+    if len(first.scripts) > 1:
+        rare = len(first.scripts) - len(shown_scripts([first])[0])
+        left_out = f", {rare} rarer {'script is' if rare == 1 else 'scripts are'} left out" if rare else ""
+        yield f"scripts are those of a pre-token's first letter, most text first{left_out}"
+        yield f"parity of scripts: tokens per character, relative to {first.reference[1]}"
+    for report in reports:
+        if report.why_no_compression_curve:
+            yield f"by vocabulary size not given: {report.name}: {report.why_no_compression_curve}"
 
 
-def binned(histogram: dict[int, float]) -> list[float]:
-    """Return the shares of tokens of 1, 2, … bytes, and of all longer tokens as the last share."""
-    total = sum(histogram.values()) or 1
-    shares = [histogram.get(length, 0) / total for length in range(1, _MAX_LENGTHS)]
-    return [*shares, sum(count for length, count in histogram.items() if length >= _MAX_LENGTHS) / total]
-
-
-def length_name(bin: int) -> str:
-    """Return the label of a bin of `binned`."""
-    return str(bin + 1) if bin + 1 < _MAX_LENGTHS else f"{_MAX_LENGTHS}+"
-
-
-def _tokens(title: str, tokens: Sequence[Token], note: str = "", *, has_count: bool = True) -> Table:
-    rows = [
-        (shortened(token.text), str(token.id), str(token.bytes), *([number(token.count)] if has_count else []))
-        for token in tokens
+def _lists(results: Results) -> list[tuple[str, str]]:
+    """Return lists of tokens in words."""
+    if isinstance(results, ComparisonValues):
+        used = [(only.name, [token for token in only.most_used if token.count]) for only in results.only_in]
+        return [(f"only in {name}, used most", _listed(tokens)) for name, tokens in used if tokens]
+    end = len(results.longest)
+    lists = [
+        ("used most", _listed(results.most_used)),
+        ("superwords used most", _listed(results.superwords[:end])),
+        ("longest", _listed(results.longest)),
+        ("never used, highest ids", _listed(results.never_used[-end:][::-1] if end else ())),
     ]
-    if not note and any("×" in row[0] for row in rows):
-        note = "·×83 is a run of 83 spaces"
-    return Table(title, ("token", "id", "bytes", *(["times"] if has_count else [])), rows, note=note)
+    return [(name, tokens) for name, tokens in lists if tokens]
+
+
+def _listed(tokens: Sequence[Token]) -> str:
+    """Return tokens with how often each occurs, if it does."""
+    return "  ".join(shortened(token.text) + (f" ({number(token.count)})" if token.count else "") for token in tokens)
+
+
+def summary(results: Results) -> list[str]:
+    """Return what the figures say, in sentences."""
+    return _summary_of_report(results) if isinstance(results, ReportValues) else _summary_of_comparison(results)
+
+
+def _summary_of_report(report: ReportValues) -> list[str]:
+    """Return what a report says about a tokenizer, in sentences."""
+    scripts = _scripts(report)
+    wide = [script for script in scripts if script.bytes > _WIDE * script.characters]
+    missing = [script.name for script in _weighty(report, [script for script in wide if _is_missing(script)])]
+    dear = [script for script in wide if script.tokens > script.characters and not _is_missing(script)]
+    costly = _weighty(report, dear)
+    said = []
+    if missing:
+        said.append(
+            f"{_join(missing)} {'are' if len(missing) > 1 else 'is'} not in this vocabulary: 1.00 byte per token."
+        )
+    if costly:
+        names = [script.name for script in costly]
+        said.append(f"{_join(names)} {'take' if len(names) > 1 else 'takes'} more than one token per character.")
+    common = [script for script in scripts if script.characters >= _LEAST_SHARE * report.total.characters]
+    dearest = max(common, key=lambda script: script.parity or 0, default=None)
+    if dearest is not None and dearest.parity is not None and dearest.parity > 1.5:
+        times = number(dearest.parity, 1)
+        said.append(f"{dearest.name} takes {times} times as many tokens per character as {report.reference[1]}.")
+    curve = report.compression_curve
+    half = report.model.vocab_size // 2
+    if curve is not None and curve.smallest <= half < curve.largest and curve.tokens_at(curve.largest):
+        more = curve.tokens_at(half) / curve.tokens_at(curve.largest) - 1
+        said.append(f"With half the vocabulary, the text would take {share(more)} more tokens.")
+    return said
+
+
+def _summary_of_comparison(comparison: ComparisonValues) -> list[str]:
+    """Return what a comparison says, in sentences."""
+    ranked = sorted(comparison.reports, key=lambda report: report.total.tokens)
+    best = ranked[0]
+    said = [_summarize_total(ranked)] if best.total.tokens else []
+    if len(best.groups) > 1:
+        said += _summarize_groups(comparison)
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for report in comparison.reports:
+        wide = [script for script in _scripts(report) if script.bytes > _WIDE * script.characters]
+        if missing := _weighty(report, [script for script in wide if _is_missing(script)]):
+            lacking.setdefault(tuple(script.name for script in missing), []).append(report.name)
+    for missing_there, names in lacking.items():
+        are, ies = ("are" if len(missing_there) > 1 else "is"), ("ies" if len(names) > 1 else "y")
+        said.append(f"{_join(missing_there)} {are} not in the vocabular{ies} of {_join(names)}.")
+    return said
+
+
+def _summarize_total(ranked: Sequence[ReportValues]) -> str:
+    best, others = ranked[0], [ranked[1], *ranked[2:][-1:]]
+    if best.total.tokens == ranked[1].total.tokens:
+        alike = [report.name for report in ranked if report.total.tokens == best.total.tokens]
+        return f"{_join(alike)} take equally few tokens: {number(best.total.tokens)}."
+    fewer = [f"{share(1 - best.total.tokens / other.total.tokens)} fewer than {other.name}" for other in others]
+    return f"{best.name} takes the fewest tokens, {number(best.total.tokens)}: {_join(fewer)}."
+
+
+def _summarize_groups(comparison: ComparisonValues) -> list[str]:
+    """Return which tokenizer is best on which texts, where no other is as good."""
+    won: dict[str, list[str]] = {}
+    for place, group in enumerate(comparison.reports[0].groups):
+        tokens = [report.groups[place].tokens for report in comparison.reports]
+        if tokens.count(min(tokens)) == 1:
+            won.setdefault(comparison.names[tokens.index(min(tokens))], []).append(group.name)
+    number_of_groups = len(comparison.reports[0].groups)
+    return [
+        f"{name} takes the fewest on {'every text' if len(groups) == number_of_groups else _join(groups)}."
+        for name, groups in won.items()
+    ]
+
+
+def _scripts(report: ReportValues) -> list[Figures]:
+    """Return the scripts with enough text to say something about them."""
+    return [script for script in report.scripts if script.name not in UNNAMED and script.characters >= _FEWEST]
+
+
+def _is_missing(script: Figures) -> bool:
+    return script.bytes_per_token is not None and script.bytes_per_token < _ONE
+
+
+def _weighty(report: ReportValues, scripts: Sequence[Figures]) -> list[Figures]:
+    """Return the scripts that have a share of the text which matters; those that are too rare only all together."""
+    least = _LEAST_SHARE * report.total.characters
+    rare = [script for script in scripts if script.characters < least]
+    if sum(script.characters for script in rare) >= least:
+        return [*scripts]
+    return [script for script in scripts if script.characters >= least]
+
+
+def _join(names: Sequence[str]) -> str:
+    """Return a list in words, cut if it is long.
+
+    >>> _join(["a", "b", "c"]), _join("abcdefghi")
+    ('a, b and c', 'a, b, c, d, e, f and 3 others')
+    """
+    names = [*names]
+    if len(names) > _MAX_NAMES + 1:
+        names = [*names[:_MAX_NAMES], f"{len(names) - _MAX_NAMES} others"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -25,6 +25,33 @@ RENYI_ORDER = 2.5
 _RATIOS = ("bytes_per_token", "characters_per_token", "tokens_per_character", "tokens_per_word", "share_in_one_token")
 
 
+BETTER = {
+    "bytes per token": "higher",
+    "characters per token": "higher",
+    "tokens per word": "lower",
+    "words in one token": "higher",
+    "tokens": "lower",
+    "parity": "lower",
+}
+"""Which direction of a figure means fewer tokens."""
+
+MEANINGS = {
+    "bytes per token": "bytes of UTF-8 divided by tokens: the compression.",
+    "characters per token": "Unicode characters divided by tokens, to compare scripts.",
+    "tokens per word": "tokens of words divided by words: the fertility. Words are pre-tokens with a letter or number.",
+    "words in one token": "the share of words that are a single token.",
+    "parity": "tokens relative to the reference, for as many characters or for the translation of the same text. Above "
+    "1 a text costs more than the reference.",
+    "first tokens": "the compression with the first merges only, as if trained to that size.",
+    "Rényi efficiency": "how evenly the tokens are used: 1 if all are equally frequent.",
+    "never used": "tokens that do not occur in the text.",
+    "superwords": "tokens of several words, and their share of the tokens of the text.",
+    "unreachable": "tokens that no text becomes.",
+    "special tokens": "are left out of text and tokens.",
+}
+"""What the figures mean."""
+
+
 @dataclass(frozen=True)
 class Figures:
     """Figures of how a tokenizer encodes a text. A ratio without a denominator is None.

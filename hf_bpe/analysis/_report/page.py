@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from hf_bpe.analysis._report.charts import DARK, LIGHT, draw, swatch
-from hf_bpe.analysis._report.contents import BETTER, MEANINGS, about, key_figures, other_figures
-from hf_bpe.analysis._report.results import ComparisonValues, ReportValues
-from hf_bpe.analysis._report.summary import made, result_citations, result_files, result_summary, result_tables
-from hf_bpe.analysis._report.tables import Table, as_html
+from hf_bpe._utils.memory import format_bytes
+from hf_bpe.analysis._report.charts import DARK, LIGHT, Chart, draw, swatch
+from hf_bpe.analysis._report.contents import about, contents, key_figures, others, summary
+from hf_bpe.analysis._report.figures import BETTER, MEANINGS
+from hf_bpe.analysis._report.results import ComparisonValues, Results
+from hf_bpe.analysis._report.tables import as_html
+
+_MAX_FILES = 40
 
 
 def _colors(colors: tuple[str, ...]) -> str:
@@ -41,11 +44,11 @@ _STYLE = f"""
 .hf-report .summary li {{ margin: 0 0 .2rem; }}
 .hf-report .summary li:first-child {{ font-weight: 600; }}
 .hf-report summary {{ cursor: pointer; font-size: .92rem; width: fit-content; }}
-.hf-report details > :nth-child(2) {{ margin-top: .8rem; }}
 .hf-report header details {{ margin-top: 1.4rem; max-width: 46rem; }}
 .hf-report .terms {{ font-size: .92rem; margin: .8rem 0 0; }}
 .hf-report .terms dt {{ font-weight: 600; }}
 .hf-report .terms dd {{ margin: 0 0 .4rem; }}
+.hf-report .tokens dd {{ font-family: ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }}
 .hf-report footer p {{ margin: 0 0 .3rem; overflow-wrap: anywhere; }}
 .hf-report .key {{
   display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 1.2rem 1rem; margin: 1.8rem 0 0;
@@ -71,9 +74,6 @@ _STYLE = f"""
 }}
 .hf-report .legend li {{ list-style: none; }}
 .hf-report .legend svg {{ display: inline-block; width: .9em; height: .9em; margin: 0 .4em -.08em 0; }}
-.hf-report .columns {{ display: flex; flex-wrap: wrap; gap: 2rem 3rem; align-items: flex-start; }}
-.hf-report .columns > div {{ min-width: 0; max-width: 100%; }}
-.hf-report .columns .note {{ width: 0; min-width: 100%; }}
 .hf-report .scroll {{
   overflow-x: auto; background:
     linear-gradient(to left, var(--page) 1.5rem, transparent) right / 3rem 100% local no-repeat,
@@ -84,14 +84,12 @@ _STYLE = f"""
 .hf-report th, .hf-report td {{
   padding: .24rem 0 .24rem 1.8rem; text-align: right !important; white-space: nowrap; background: none; border: 0;
 }}
-.hf-report :is(th, td):first-child {{ padding-left: 0; position: sticky; left: 0; background: var(--page); }}
+.hf-report :is(th, td):first-child {{
+  text-align: left !important; padding-left: 0; position: sticky; left: 0; background: var(--page);
+}}
 .hf-report th {{ font-weight: 400; font-size: .84rem; line-height: 1.25; vertical-align: bottom; }}
 .hf-report td {{ border-top: 1px solid var(--line); }}
 .hf-report tr:first-child td {{ border-top-color: var(--dim); }}
-.hf-report table:not(:has(thead)) tr:first-child td {{ border-top: 0; }}
-.hf-report th.left, .hf-report td.left {{ text-align: left !important; }}
-.hf-report td.left ~ td.left {{ white-space: pre-wrap; min-width: 16rem; }}
-.hf-report .tokens td:first-child {{ font-family: ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; }}
 .hf-report :is(.strong td, td.best) {{ font-weight: 700; }}
 @media (max-width: 40rem) {{
   .hf-report table {{ font-size: .86rem; }}
@@ -105,112 +103,82 @@ body.hf-report main { max-width: 68rem; margin: 0 auto; padding: 2.4rem clamp(1r
 """
 
 
-def page(shown: ReportValues | ComparisonValues, command: str = "") -> str:
+def page(results: Results, command: str = "") -> str:
     """Return a whole page with charts."""
-    tables = result_tables(shown)
-    is_report = isinstance(shown, ReportValues)
-    sections = [*_sections(shown, [table for table in tables[is_report:] if not _is_list(table)])]
-    lists = "".join(_titled(table) for table in tables if _is_list(table))
-    if lists:
-        sections.append(f'<section><div class="columns">{lists}</div></section>')
-    for tree in shown.trees:
-        sections.append(f"<section><h2>Merges of token {tree.id}</h2>{tree._repr_html_()}</section>")
-    body = "\n".join([_head(shown), *sections, _foot(shown, command)])
+    body = "\n".join([_head(results), *_charts(results), _figures(results), _foot(results, command)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(shown.title)}</title>\n<style>{_STYLE}{_PAGE_STYLE}</style>\n</head>\n"
+        f"<title>{escape(results.title)}</title>\n<style>{_STYLE}{_PAGE_STYLE}</style>\n</head>\n"
         f'<body class="hf-report">\n<main>\n{body}\n</main>\n</body>\n</html>\n'
     )
 
 
-def fragment(shown: ReportValues | ComparisonValues) -> str:
-    """Return the tables as an HTML fragment, for example for a notebook."""
-    trees = (f"<div><h2>Merges of token {tree.id}</h2>{tree._repr_html_()}</div>" for tree in shown.trees)
-    parts = [*map(_titled, result_tables(shown)), *trees]
-    return (
-        f'<div class="hf-report"><style>{_STYLE}</style><h1>{escape(shown.title)}</h1>{_summary(shown)}'
-        f'<section><div class="columns">{"".join(parts)}</div></section></div>'
-    )
+def fragment(results: Results) -> str:
+    """Return the page without charts as an HTML fragment, for example for a notebook."""
+    head = f"<h1>{escape(results.title)}</h1>{_summary(results)}"
+    return f'<div class="hf-report"><style>{_STYLE}</style>{head}{_figures(results)}</div>'
 
 
-def _titled(table: Table) -> str:
-    kind = " class=tokens" if _is_list(table) else ""
-    return f"<div{kind}><h2>{escape(table.title)}</h2>{as_html(table)}</div>"
+def _figures(results: Results) -> str:
+    """Return the table, the lists of tokens and the merge trees."""
+    shown = contents(results)
+    parts = [f"<h2>Figures</h2>{as_html(shown.table)}"]
+    if shown.tokens:
+        parts.append(f"<h2>Tokens</h2>{_terms(shown.tokens, 'terms tokens')}")
+    parts += (f"<h2>Merges of token {tree.id}</h2>{tree._repr_html_()}" for tree in shown.trees)
+    return "".join(f"<section>{part}</section>" for part in parts)
 
 
-def _is_list(table: Table) -> bool:
-    """Return whether a table is a list of tokens, which is shown next to other lists."""
-    return table.columns[0] == "token"
+def _charts(results: Results) -> Iterator[str]:
+    """Yield sections of charts; those with one chart each are side by side where there is room."""
+    for number, group in groupby(draw(results.reports).items(), lambda section: len(section[1])):
+        sections = "".join(_section(title, charts) for title, charts in group)
+        yield f'<div class="pairs">{sections}</div>' if number == 1 else sections
 
 
-def _head(shown: ReportValues | ComparisonValues) -> str:
-    title = f"<h1>{escape(shown.title)}</h1>"
-    reports = shown.reports if isinstance(shown, ComparisonValues) else [shown]
-    has_superwords = any(report.superwords for report in reports)
-    shown_terms = {name: text for name, text in MEANINGS.items() if name != "superwords" or has_superwords}
-    meanings = _folded("What the figures mean", _terms(shown_terms))
-    if isinstance(shown, ComparisonValues):
-        return f"<header>{title}{_summary(shown)}{meanings}</header>{_legend(shown)}"
-    assert isinstance(shown, ReportValues)
+def _section(title: str, charts: Sequence[Chart]) -> str:
+    figures = "".join(f"<figure><figcaption>{escape(chart.title)}</figcaption>{chart.svg}</figure>" for chart in charts)
+    return f'<section><h2>{title}</h2><div class="charts">{figures}</div></section>'
+
+
+def _head(results: Results) -> str:
+    title = f"<h1>{escape(results.title)}</h1>"
+    has_superwords = any(report.superwords for report in results.reports)
+    terms = [(name, text) for name, text in MEANINGS.items() if name != "superwords" or has_superwords]
+    meanings = f"<details><summary>What the figures mean</summary>{_terms(terms)}</details>"
+    if isinstance(results, ComparisonValues):
+        items = "".join(f"<li>{swatch(number)}{escape(name)}</li>" for number, name in enumerate(results.names))
+        legend = f'<ul class="legend" aria-label="Legend">{items}</ul>'
+        return f"<header>{title}{_summary(results)}{meanings}</header>{legend}"
     figures = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd><small>{BETTER[name]} is better</small></div>"
-        for name, value in key_figures(shown)
+        for name, value in key_figures(results)
     )
-    others = ", ".join(f"{name} {value}" for name, value in other_figures(shown) if name != "vocabulary")
     return (
-        f'<header>{title}<p class="about">{escape(about(shown))}</p>{_summary(shown)}<dl class="key">{figures}</dl>'
-        f'<p class="about">{escape(others)}</p>{meanings}</header>'
+        f'<header>{title}<p class="about">{escape(about(results))}</p>{_summary(results)}<dl class="key">{figures}</dl>'
+        f'<p class="about">{escape(others(results))}</p>{meanings}</header>'
     )
 
 
-def _summary(shown: ReportValues | ComparisonValues) -> str:
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in result_summary(shown))
+def _summary(results: Results) -> str:
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary(results))
     return f'<ul class="summary">{items}</ul>' if items else ""
 
 
-def _terms(meanings: Mapping[str, str]) -> str:
-    items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(meaning)}</dd>" for name, meaning in meanings.items())
-    return f'<dl class="terms">{items}</dl>'
+def _terms(terms: Iterable[tuple[str, str]], kind: str = "terms") -> str:
+    items = "".join(f"<dt>{escape(name)}</dt><dd><bdi>{escape(text)}</bdi></dd>" for name, text in terms)
+    return f'<dl class="{kind}">{items}</dl>'
 
 
-def _folded(summary: str, content: str) -> str:
-    return f"<details><summary>{summary}</summary>{content}</details>"
-
-
-def _sections(shown: ReportValues | ComparisonValues, tables: Sequence[Table]) -> Iterator[str]:
-    """Yield the tables, each folded below its charts if it has any, and side by side where there is room."""
-    for number, group in groupby(tables, lambda table: len(table.charts)):
-        if number == 0:
-            yield f'<section><div class="columns">{"".join(map(_titled, group))}</div></section>'
-        else:
-            sections = "".join(_section(shown, table) for table in group)
-            yield f'<div class="pairs">{sections}</div>' if number == 1 else sections
-
-
-def _section(shown: ReportValues | ComparisonValues, table: Table) -> str:
-    charts = [chart for chart in (draw(name, shown) for name in table.charts) if chart is not None]
-    head = f"<h2>{escape(table.title)}</h2>"
-    if not charts:  # nothing to draw
-        return f"<section>{head}{as_html(table)}</section>"
-    figures = ""
-    for chart in charts:
-        more = chart.title.removeprefix(table.title).lstrip(": ")
-        figures += f"<figure>{f'<figcaption>{escape(more)}</figcaption>' if more else ''}{chart.svg}</figure>"
-    table_of_figures = _folded("The figures as a table", as_html(table))
-    return f'<section>{head}<div class="charts">{figures}</div>{table_of_figures}</section>'
-
-
-def _foot(shown: ReportValues | ComparisonValues, command: str) -> str:
-    files = result_files(shown)
+def _foot(results: Results, command: str) -> str:
+    shown, files = contents(results), results.reports[0].files
+    names = ", ".join(f"{name} ({format_bytes(size)})" for name, size in files.items())
+    if len(files) > _MAX_FILES:
+        names = f"{len(files):,} files, {format_bytes(sum(files.values()))}"
     lines = [
-        escape(made(shown)) + (f": <code>{escape(command)}</code>" if command else ""),
-        f"Files: {escape(files)}" if files else "",
-        *map(escape, result_citations(shown)),
+        escape(shown.made) + (f": <code>{escape(command)}</code>" if command else ""),
+        f"Files: {escape(names)}" if names else "",
+        *map(escape, shown.citations),
     ]
     return f"<footer><section>{''.join(f'<p>{line}</p>' for line in lines if line)}</section></footer>"
-
-
-def _legend(comparison: ComparisonValues) -> str:
-    items = "".join(f"<li>{swatch(number)}{escape(name)}</li>" for number, name in enumerate(comparison.names))
-    return f'<ul class="legend" aria-label="Legend">{items}</ul>'

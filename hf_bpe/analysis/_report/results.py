@@ -1,8 +1,8 @@
-"""The results of reports and comparisons as plain values; api.py has their renderings."""
+"""The results of reports and comparisons as plain values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import plain
 from hf_bpe.analysis._report.figures import RENYI_ORDER, CompressionCurve, Figures, efficiency, histogram, whole
-from hf_bpe.analysis._report.measuring import Sums
+from hf_bpe.analysis._report.measuring import UNNAMED, Sums
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._merge_trees import unreachable
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hf_bpe.analysis._show import MergeTree
 
 _LISTED = 12
+_MAX_SCRIPTS = 12
 _NAMED = 4  # tokenizers in a title
 
 
@@ -79,6 +80,11 @@ class ReportValues:
     files: Mapping[str, int]
     text_digest: str
     trees: tuple[MergeTree, ...] = ()
+
+    @property
+    def reports(self) -> tuple[ReportValues, ...]:
+        """This report, as a comparison has several."""
+        return (self,)
 
     @property
     def title(self) -> str:
@@ -264,6 +270,17 @@ class ComparisonValues:
                 {**vars(only), "most_used": [vars(token) for token in only.most_used]} for only in self.only_in
             ],
         }
+
+
+Results = ReportValues | ComparisonValues
+
+
+def shown_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
+    """Return the scripts to show for each report: the commonest of the first report, then the unnamed ones."""
+    named = [figures.name for figures in reports[0].scripts if figures.name not in UNNAMED]
+    names = [*named[:_MAX_SCRIPTS], *UNNAMED]
+    known = [{figures.name: figures for figures in report.scripts} for report in reports]
+    return [[of[name] for name in names if name in of] for of in known]
 
 
 def _words(token: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Tables as values, with renderings for a terminal, plain text and HTML."""
+"""The table of results, the text around it, and their renderings for a terminal, plain text and HTML."""
 
 from __future__ import annotations
 
@@ -31,115 +31,109 @@ class Table:
     """A table of text cells.
 
     Attributes:
-        title: the title.
-        columns: the heading of each column, in one line or two.
+        columns: the heading of each column, in one line or two; the first column has the names of the rows.
         rows: the rows, each with one cell per column.
-        left: the left-aligned columns; numbers are right-aligned.
         strong: the rows for totals.
         best: the row and column of each cell that is the best of its row.
         note: a note below the table; may be empty.
-        charts: the names of charts to show with the table on a page, see `charts.draw`.
     """
 
-    title: str
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
-    left: frozenset[int] = frozenset({0})
     strong: frozenset[int] = frozenset()
     best: frozenset[tuple[int, int]] = frozenset()
     note: str = ""
-    charts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Lines of text around tables.
+class Contents:
+    """The table of results with the text around it.
 
     Attributes:
-        title: the title, above the tables.
-        head: sentences below the title.
-        foot: lines below the tables, which plain text does not break, so that they can be copied.
+        title: the title.
+        summary: sentences below the title.
+        table: the figures.
+        tokens: lists of tokens, by what they have in common.
+        made: when and by what the results were made.
+        citations: lines for papers, which plain text does not break, so that they can be copied.
+        trees: the requested merge trees.
     """
 
     title: str
-    head: Sequence[str] = ()
-    foot: Sequence[str] = ()
+    summary: Sequence[str]
+    table: Table
+    tokens: Sequence[tuple[str, str]] = ()
+    made: str = ""
+    citations: Sequence[str] = ()
+    trees: Sequence[MergeTree] = ()
 
 
 @dataclass(frozen=True)
 class AsRich:
-    """Tables as a `rich` renderable; a table that is too wide is printed in several parts."""
+    """Contents as a `rich` renderable; a table that is too wide is printed in several parts."""
 
-    lines: Lines
-    tables: Sequence[Table]
-    trees: Sequence[MergeTree] = ()
+    contents: Contents
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         from rich.text import Text
 
-        def heading(title: str) -> Text:
-            return Text(f"\n{printable(title)}", style="bold")
-
-        yield Text(printable(self.lines.title), style="bold")
-        for line in self.lines.head:
+        shown = self.contents
+        yield Text(printable(shown.title), style="bold")
+        for line in shown.summary:
             yield Text(printable(line))
-        for table in self.tables:
-            yield heading(table.title)
-            for columns in _parts(table, options.max_width):
-                yield _rich_table(table, columns)
-            if note := table_note(table, f"{_BEST} the best of a row"):
-                yield Text(printable(note), style="dim")
-        for tree in self.trees:
-            yield heading(f"Merges of token {tree.id}")
+        for columns in _parts(shown.table, options.max_width):
+            yield Text()
+            yield _rich_table(shown.table, columns)
+        if note := table_note(shown.table, f"{_BEST} the best of a row"):
+            yield Text(printable(note), style="dim")
+        yield Text()
+        for name, tokens in shown.tokens:
+            yield Text(printable(f"{name}: {tokens}"))
+        for tree in shown.trees:
+            yield Text(f"\nMerges of token {tree.id}", style="bold")
             yield tree
-        for number, line in enumerate(self.lines.foot):
-            start = "" if number else "\n"
-            yield Text(start + printable(line), style="dim", overflow="fold")
+        yield Text(f"\n{shown.made}", style="dim")
+        for line in shown.citations:
+            yield Text(printable(line), style="dim", overflow="fold")
 
 
 def _parts(table: Table, width: int) -> list[list[int]]:
     """Return the columns to print next to each other, always with the first."""
-    columns = zip(table.columns, *table.rows, strict=True)
-    first, *others = ([*map(_lines, cells)] for cells in columns)
-    if len(table.left) > 1:  # long text, which is wrapped
-        return [[*range(len(table.columns))]]
-    used = room = min(_widest(first), width // 3)
+    from rich.cells import cell_len
+
+    room = used = min(max((cell_len(row[0]) for row in table.rows), default=0), width // 3)
     parts = [[0]]
-    for number, cells in enumerate(others, start=1):
-        used += 2 + len(_BEST) + _widest(cells)
-        if used > width and len(parts[-1]) > 1:
+    for number, (heading, *cells) in enumerate(zip(table.columns, *table.rows, strict=True)):
+        wide = 2 + len(_BEST) + max(map(cell_len, [*_lines(heading), *cells]), default=0)
+        if number == 0:
+            continue
+        if used + wide > width and len(parts[-1]) > 1:
             parts.append([0])
-            used = room + 2 + len(_BEST) + _widest(cells)
+            used = room
+        used += wide
         parts[-1].append(number)
     return parts
 
 
-def _lines(cell: str) -> list[str]:
-    return [part for line in cell.splitlines() for part in textwrap.wrap(line, _HEADING)]
-
-
-def _widest(cells: Sequence[Sequence[str]]) -> int:
-    from rich.cells import cell_len
-
-    return max((cell_len(line) for lines in cells for line in lines), default=0)
+def _lines(heading: str) -> list[str]:
+    return [part for line in heading.splitlines() for part in textwrap.wrap(line, _HEADING)]
 
 
 def _rich_table(table: Table, columns: Sequence[int]) -> RichTable:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    has_header = any(table.columns)
-    shown = RichTable(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0), show_header=has_header)
+    shown = RichTable(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for number in columns:
-        is_left = number in table.left
-        side: Literal["left", "right"] = "left" if is_left else "right"
         heading = Text(printable("\n".join(_lines(table.columns[number]))))
-        vertical: Literal["top", "bottom"] = "top" if len(table.left) > 1 else "bottom"
-        shown.add_column(heading, justify=side, vertical=vertical, no_wrap=not is_left, overflow="fold")
+        side: Literal["left", "right"] = "right" if number else "left"
+        shown.add_column(heading, justify=side, vertical="bottom", no_wrap=number > 0, overflow="fold")
     for row, cells in enumerate(table.rows):
-        marked = [_BEST + cells[number] if (row, number) in table.best else cells[number] for number in columns]
-        styles = ["bold" if (row, number) in table.best else "" for number in columns]
-        texts = [Text(printable(cell), style=style) for cell, style in zip(marked, styles, strict=True)]
+        best = [(row, number) in table.best for number in columns]
+        texts = [
+            Text(printable(_BEST * is_best + cells[number]), style="bold" if is_best else "")
+            for number, is_best in zip(columns, best, strict=True)
+        ]
         shown.add_row(*texts, style="bold" if row in table.strong else None)
     return shown
 
@@ -149,36 +143,35 @@ def table_note(table: Table, of_best: str) -> str:
     return "; ".join(part for part in (table.note, of_best if table.best else "") if part)
 
 
-def as_text(lines: Lines, tables: Sequence[Table], trees: Sequence[MergeTree] = ()) -> str:
-    """Return the tables as plain text of a hundred columns; only lines of the foot may be longer."""
+def as_text(contents: Contents) -> str:
+    """Return contents as plain text of a hundred columns; only citations may be longer."""
     from rich.console import Console
 
     file = io.StringIO()
     console = Console(file=file, width=_WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
-    console.print(AsRich(replace(lines, foot=()), tables, trees))
+    console.print(AsRich(replace(contents, citations=())))
     printed = [line.rstrip() for line in file.getvalue().splitlines()]
-    return "\n".join([*printed, "", *map(printable, lines.foot)])
+    return "\n".join([*printed, *map(printable, contents.citations)])
 
 
 def as_html(table: Table) -> str:
-    """Return a table as HTML without its title; cells are escaped."""
+    """Return a table as HTML; cells are escaped."""
 
     def cells(row: Sequence[str], tag: str, number_of_row: int = -1) -> str:
-        parts = []
-        for number, cell in enumerate(row):
-            kinds = ["left"] * (number in table.left) + ["best"] * ((number_of_row, number) in table.best)
-            kind = f' class="{" ".join(kinds)}"' if kinds else ""
-            parts.append(f"<{tag}{kind}><bdi>{html.escape(cell).replace(chr(10), '<br>')}</bdi></{tag}>")
-        return "".join(parts)
+        return "".join(
+            f"<{tag}{' class=best' if (number_of_row, number) in table.best else ''}>"
+            f"<bdi>{html.escape(cell).replace(chr(10), '<br>')}</bdi></{tag}>"
+            for number, cell in enumerate(row)
+        )
 
-    head = f"<thead><tr>{cells(table.columns, 'th')}</tr></thead>" if any(table.columns) else ""
     rows = [
         f"<tr{' class=strong' if number in table.strong else ''}>{cells(row, 'td', number)}</tr>"
         for number, row in enumerate(table.rows)
     ]
     said = table_note(table, "bold: the best of a row")
     note = f'<p class="note">{html.escape(said)}</p>' if said else ""
-    region = f'class="scroll" role="region" aria-label="{html.escape(table.title)}" tabindex="0"'
+    head = f"<thead><tr>{cells(table.columns, 'th')}</tr></thead>"
+    region = 'class="scroll" role="region" aria-label="Figures" tabindex="0"'
     return f"<div {region}><table>{head}<tbody>{''.join(rows)}</tbody></table></div>{note}"
 
 
