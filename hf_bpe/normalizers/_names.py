@@ -123,7 +123,7 @@ def keeps_beginning(normalizer: str | None) -> bool:
     )
 
 
-def _parsed(text: str) -> Mapping[str, Any]:
+def _parsed(text: str) -> Mapping[str, object]:
     names = ", ".join(map(repr, (None, *NAMES)))
     expected = f"normalizer: expected one of {names} or the JSON of a normalizer, got {short_repr(text)}"
     try:
@@ -135,7 +135,7 @@ def _parsed(text: str) -> Mapping[str, Any]:
     return content
 
 
-def _parse_parts(content: Any) -> list[Part]:
+def _parse_parts(content: object) -> list[Part]:
     parts: list[Part] = []
     waiting = [content]  # instead of recursion, for which JSON may be too deep
     while waiting:
@@ -171,7 +171,7 @@ def _checked(value: Mapping[str, Any]) -> Part:
     return {"type": kind, **{field: value[field] for field in fields}}
 
 
-def _checked_pattern(pattern: Any) -> dict[str, str]:
+def _checked_pattern(pattern: object) -> dict[str, str]:
     if not isinstance(pattern, Mapping) or {*pattern} not in ({"String"}, {"Regex"}):
         raise ValueError(
             f'normalizer: Replace: pattern: expected {{"String": …}} or {{"Regex": …}}, got {short_repr(pattern)}'
@@ -191,7 +191,7 @@ def _checked_pattern(pattern: Any) -> dict[str, str]:
     return {kind: text}
 
 
-def _text(value: Mapping[str, Any], field: str) -> str:
+def _text(value: Mapping[str, object], field: str) -> str:
     text = value[field]
     if not isinstance(text, str):
         raise ValueError(f"normalizer: {field}: expected text, got {short_repr(text)}")

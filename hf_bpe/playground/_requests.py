@@ -29,7 +29,7 @@ class BadRequest(ValueError):
     """A request that no page of ours makes, as what is wrong with it."""
 
 
-def json_reply(content: Any) -> Reply:
+def json_reply(content: object) -> Reply:
     """Return an answer in JSON."""
     return Reply(_JSON, json.dumps(content, ensure_ascii=True).encode())
 
@@ -55,11 +55,11 @@ def answer(views: Sequence[View], name: str, body: bytes) -> Reply:
     return REQUESTS[name](views, request)
 
 
-def _describe(views: Sequence[View], request: Mapping[str, Any]) -> Reply:
+def _describe(views: Sequence[View], request: Mapping[str, object]) -> Reply:
     return json_reply({"tokenizers": [view.describe() for view in views], "max_bytes": MAX_BODY})
 
 
-def _encode(views: Sequence[View], request: Mapping[str, Any]) -> Reply:
+def _encode(views: Sequence[View], request: Mapping[str, object]) -> Reply:
     text = _get(request, "text", str)
     recognizes = _get(request, "special_tokens", bool)
     adds = _get(request, "add_special_tokens", bool)
@@ -72,7 +72,7 @@ def _encode(views: Sequence[View], request: Mapping[str, Any]) -> Reply:
     return _reply(views, encode)
 
 
-def _chat(views: Sequence[View], request: Mapping[str, Any]) -> Reply:
+def _chat(views: Sequence[View], request: Mapping[str, object]) -> Reply:
     messages = _get(request, "messages", list)
     adds = _get(request, "add_generation_prompt", bool)
     if len(messages) > _MAX_MESSAGES:
@@ -90,18 +90,18 @@ def _chat(views: Sequence[View], request: Mapping[str, Any]) -> Reply:
     return _reply(views, encode)
 
 
-def _tokens(views: Sequence[View], request: Mapping[str, Any]) -> Reply:
+def _tokens(views: Sequence[View], request: Mapping[str, object]) -> Reply:
     ids = _get(request, "ids", list)
     if len(ids) > _MAX_IDS or not all(type(token_id) is int for token_id in ids):
         raise BadRequest(f"ids: expected at most {_MAX_IDS:,} whole numbers")
     return json_reply(_view(views, request).tokens(ids))
 
 
-def _tree(views: Sequence[View], request: Mapping[str, Any]) -> Reply:
+def _tree(views: Sequence[View], request: Mapping[str, object]) -> Reply:
     return json_reply(_view(views, request).tree(_get(request, "id", int)))
 
 
-REQUESTS: Mapping[str, Callable[[Sequence[View], Mapping[str, Any]], Reply]] = {
+REQUESTS: Mapping[str, Callable[[Sequence[View], Mapping[str, object]], Reply]] = {
     "describe": _describe,
     "encode": _encode,
     "chat": _chat,
@@ -116,7 +116,7 @@ def _reply(views: Sequence[View], encode: Callable[[View], Encoded]) -> Reply:
 
     The JSON is filled up with spaces so that the ids begin at a multiple of four bytes.
     """
-    results: list[dict[str, Any]] = []
+    results: list[dict[str, object]] = []
     ids: list[bytes] = []
     for view in views:
         try:
@@ -131,14 +131,14 @@ def _reply(views: Sequence[View], encode: Callable[[View], Encoded]) -> Reply:
     return Reply(_BINARY, b"".join([struct.pack("<I", len(head)), head, *ids]))
 
 
-def _view(views: Sequence[View], request: Mapping[str, Any]) -> View:
+def _view(views: Sequence[View], request: Mapping[str, object]) -> View:
     index: int = _get(request, "tokenizer", int)
     if not 0 <= index < len(views):
         raise BadRequest(f"tokenizer: expected an index below {len(views)}, got {index}")
     return views[index]
 
 
-def _get(request: Mapping[str, Any], name: str, expected: type) -> Any:
+def _get(request: Mapping[str, object], name: str, expected: type) -> Any:
     value = request.get(name)
     if type(value) is not expected:  # a bool is no int
         raise BadRequest(f"{name}: expected {expected.__name__}, got {type(value).__name__}")

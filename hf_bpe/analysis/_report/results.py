@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -205,7 +205,7 @@ class ReportValues:
     def _count(self, token_id: int) -> float:
         return float(self.usage[self._places[token_id]])
 
-    def _first(self, key: Any) -> tuple[Token, ...]:
+    def _first(self, key: Callable[[int], tuple[float, int]]) -> tuple[Token, ...]:
         return tuple(self.token(token_id) for token_id in sorted(self._ordinary, key=key)[:_LISTED])
 
 

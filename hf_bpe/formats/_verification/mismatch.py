@@ -146,7 +146,7 @@ def find_offset_mismatch(first: Side, second: Side) -> Mismatch | None:
     return None
 
 
-def _is_encoded(row: Any) -> bool:
+def _is_encoded(row: object) -> bool:
     return not isinstance(row, _Failure)
 
 
@@ -195,12 +195,12 @@ class _Sides:
                 return Mismatch("invalid bytes", data, False, self._shown(*rows))
         return None
 
-    def _differ(self, row: Any, other: Any) -> bool:
+    def _differ(self, row: object, other: object) -> bool:
         if self._skip_refused and isinstance(row, _Failure) and row.is_refusal:
             return False
         return bool(row != other)
 
-    def _mismatch(self, where: str, text: str, encode: Callable[[Side, str], Any], added: bool) -> Mismatch:
+    def _mismatch(self, where: str, text: str, encode: Callable[[Side, str], object], added: bool) -> Mismatch:
         part = shrunk(text, lambda part: self._differ(*(encode(side, part) for side in self._sides)))
         return Mismatch(where, part, added, self._shown(*(encode(side, part) for side in self._sides)))
 
