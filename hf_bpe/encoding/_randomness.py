@@ -114,9 +114,6 @@ class Randomness(NamedTuple):
         return options._replace(dropout=dropout.at(*((number, 0) for number in numbers)))
 
 
-NOT_RANDOM = Randomness()
-
-
 def options_of_call(options: Options, given: dict[str, Any], texts: int) -> Options:
     """Return the options of a call, from whose arguments those of randomness are removed."""
     if given.keys().isdisjoint(NAMES):
