@@ -81,7 +81,7 @@ class ReferenceEncoder(Encoder):
                 ids.append(part)
                 continue
             spaced = " " + part if options.add_prefix_space and part[0] != " " else part
-            ids += self._bytes.encode(spaced.encode("utf-8", "surrogateescape"), options.unknown_id)
+            ids += self._bytes.encode(_bytes_of(spaced), options.unknown_id)
         return ids
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
@@ -97,13 +97,13 @@ class ReferenceEncoder(Encoder):
         ids: list[int] = []
         places: list[tuple[int, int, int]] = []  # in bytes of the repaired text
         repaired, parts = as_str(text), count()
-        offsets = [0, *accumulate(len(char.encode("utf-8", "surrogateescape")) for char in repaired)]
+        offsets = [0, *accumulate(len(_bytes_of(char)) for char in repaired)]
         for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
             pre_tokens: list[PreTokenIds] | Iterator[PreTokenIds]
             if added is not None:
                 pre_tokens = [([added], [(offsets[start], offsets[stop])])]
             elif self._characters is not None:
-                pre_tokens = self._of_characters(repaired[start:stop], offsets[start:], start == 0, options)
+                pre_tokens = self._of_characters(repaired[start:stop], start, offsets, options)
             else:
                 pre_tokens = self._of_bytes(repaired[start:stop], offsets[start], options)
             for ids_of_part, spans in pre_tokens:
@@ -118,7 +118,7 @@ class ReferenceEncoder(Encoder):
     def _of_bytes(self, text: str, lowest: int, options: Options) -> Iterator[PreTokenIds]:
         """Yield the pre-tokens of text between added tokens, of which `lowest` is the place of the first byte."""
         assert self._bytes is not None
-        data, at = text.encode("utf-8", "surrogateescape"), lowest
+        data, at = _bytes_of(text), lowest
         if options.add_prefix_space and not data.startswith(b" "):
             data, at = b" " + data, at - 1  # the prefix space has the position of the first character
         for pre_token, ids in self._bytes.pre_tokens(data, options.dropout, at):
@@ -141,17 +141,17 @@ class ReferenceEncoder(Encoder):
         ends = accumulate(map(len, tokens))
         return [(numbers[end - len(token)], numbers[end - 1]) for end, token in zip(ends, tokens, strict=True)]
 
-    def _of_characters(self, text: str, offsets: list[int], is_first: bool, options: Options) -> Iterator[PreTokenIds]:
-        """Yield the pre-tokens of text between added tokens, with the places of its characters."""
+    def _of_characters(self, text: str, start: int, offsets: list[int], options: Options) -> Iterator[PreTokenIds]:
+        """Yield the pre-tokens of text between added tokens, from the character `start` on."""
         assert self._characters is not None
         if options.dropout is not None:
             raise ValueError("dropout: is not available for a model whose alphabet is characters")
-        for piece in self._characters.pieces(text, is_first=is_first and not options.continued):
+        for piece in self._characters.pieces(text, is_first=start == 0 and not options.continued):
             numbers = [number for number, char in enumerate(piece.text, piece.start) for _ in _bytes_of(char)]
             ends = accumulate(each.size for each in piece.ids)
             chars = [(numbers[end - each.size], numbers[end - 1]) for each, end in zip(piece.ids, ends, strict=True)]
             # What is put before the text has the place of its first character.
-            spans = [(offsets[max(first, 0)], offsets[max(last + 1, 1)]) for first, last in chars]
+            spans = [(offsets[start + max(first, 0)], offsets[start + max(last + 1, 1)]) for first, last in chars]
             yield [each.id for each in piece.ids], spans
 
     def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
@@ -209,8 +209,8 @@ class ReferenceEncoder(Encoder):
         return np.array(rows, np.int64).reshape(shape), np.array(masks, np.int64).reshape(shape)
 
 
-def _bytes_of(char: str) -> bytes:
-    return char.encode("utf-8", "surrogateescape")
+def _bytes_of(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:
