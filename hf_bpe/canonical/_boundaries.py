@@ -14,7 +14,7 @@ import regex
 
 from hf_bpe.canonical._character_classes import class_array, class_members
 
-# No pre-token of a pattern with a scanner has these characters side by side (docs/explanation/algorithm.md, part 14):
+# No pre-token of a pattern with a scanner has these characters side by side (docs/explanation/algorithm.md, part 13):
 # - a letter, and anything but a letter or a mark. But o200k continues a word with an apostrophe, and kimi-k2 with Han.
 # - a number, and any other character except a space before it. But kimi-k2 joins Han numbers to letters.
 # - a line break, and a character that is not white space. But o200k joins slashes to line breaks.

@@ -2,7 +2,7 @@
 
 Text in the form is what encoding leaves as it is, so canonical ids have no other. Each part of a text in the form is in
 it, and where a segment begins, which is a character with those that join it, two such parts make a text in the form
-(docs/explanation/algorithm.md, section 14). So only the last segment of a text and the first characters of a token
+(docs/explanation/algorithm.md, section 13). So only the last segment of a text and the first characters of a token
 decide, and tokens that no text in the form has can be left out at once.
 """
 
