@@ -256,11 +256,11 @@ class TestBest:
 
     def test_figures_that_are_the_same_for_all_are_said_once(self, models):
         found = compare({"small": models[0], "large": models[1]}, TEXTS)
-        table = contents(found).table
-        total = found.reports[0].total
+        table, total = contents(found).table, found.reports[0].total
         assert not {"text", "words"} & {row[0] for row in table.rows}
         assert table.note.startswith(f"{total.bytes} bytes of text, {total.words} words; ")
         assert ("vocabulary", "262", "280") in table.rows
+        assert "3 bytes" in str(compare([models[0], models[0].with_checked(normalizer="NFD")], ["ä"]))
 
 
 class TestSize:

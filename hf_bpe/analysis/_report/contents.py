@@ -151,9 +151,9 @@ def _best(row: _Row) -> list[int]:
     known = {
         column: float(cell.replace(",", "").removesuffix(" %"))
         for column, cell in enumerate(row)
-        if cell[:1].isdigit() and column
+        if better and column and cell[:1].isdigit()
     }
-    if better is None or len({*known.values()}) < 2:
+    if len({*known.values()}) < 2:
         return []
     best = max(known.values()) if better == "higher" else min(known.values())
     return [column for column, value in known.items() if value == best]
