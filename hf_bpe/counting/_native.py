@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from hf_bpe._native_core import native_core, require_core
-from hf_bpe.counting._runs import MAX_COUNT, PIECE, Run, RunOfCounts, RunReader
+from hf_bpe.counting._runs import MAX_COUNT, Run, RunOfCounts, RunReader, read_whole
 from hf_bpe.counting._runs import read_words as read_own_words
 from hf_bpe.pretokenizers._native import native_pattern
 
@@ -79,6 +79,5 @@ def run_factory(counts: Mapping[bytes, int] | HasRun) -> Callable[[], Run]:
     """Return a function that returns the run for the native core to learn from."""
     if isinstance(counts, HasRun):
         return counts.run
-    reader = RunOfCounts(counts)
-    run = b"".join(iter(lambda: reader.read(PIECE), b""))
+    run = read_whole(RunOfCounts(counts).read)
     return lambda: run

@@ -77,10 +77,14 @@ class RunOfCounts:
             self.total += count
 
 
+def read_whole(run: Run) -> bytes:
+    """Return a run as bytes; one read has at most 2 GB."""
+    return run if isinstance(run, bytes) else b"".join(iter(lambda: run(PIECE), b""))
+
+
 def read_words(run: Run) -> Iterator[tuple[bytes, int]]:
-    """Yield the words of a run that `RunOfCounts` has written, with their counts."""
-    data = run if isinstance(run, bytes) else b"".join(iter(lambda: run(PIECE), b""))
-    word, at = b"", 0
+    """Yield the words of a run that is valid, with their counts."""
+    data, word, at = read_whole(run), b"", 0
 
     def take_number() -> int:
         nonlocal at

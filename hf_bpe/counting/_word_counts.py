@@ -34,7 +34,7 @@ from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._native import merge_runs, read_words
-from hf_bpe.counting._runs import PIECE, FileRun, Run, RunOfCounts, RunReader, gather, open_run
+from hf_bpe.counting._runs import PIECE, FileRun, Run, RunOfCounts, RunReader, gather, open_run, read_whole
 from hf_bpe.counting._settings import Counted, Settings
 from hf_bpe.counting._sources import exact_weight
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
@@ -338,11 +338,7 @@ class WordCounts:
         return counts
 
     def __reduce__(self) -> tuple[Any, ...]:
-        run = self.run()
-        # Read in pieces, because one read returns at most 2 GB.
-        whole = run if isinstance(run, bytes) else b"".join(iter(lambda: run(PIECE), b""))
-        state = {**self.__dict__, "_run": whole}
-        return _unpickle, (state,)
+        return _unpickle, ({**self.__dict__, "_run": read_whole(self.run())},)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WordCounts) and self.fingerprint == other.fingerprint
