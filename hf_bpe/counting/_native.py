@@ -41,7 +41,10 @@ def read_words(run: Run) -> Iterator[tuple[bytes, int]]:
     """
     native = native_core()
     if native is None:
-        yield from read_own_words(run)
+        try:
+            yield from read_own_words(run)
+        except IndexError:
+            raise ValueError("it ends inside a record") from None
         return
     reader = native.RunReader(run)
     while words := reader.next(_WORDS_AT_ONCE):
