@@ -20,7 +20,7 @@ class Tokenizer:
 
     def __init__(self, path, eos_token):
         self.tokenizer = BPETokenizer.from_pretrained(path)
-        self.end = [] if eos_token is None else [self.tokenizer.convert_tokens_to_ids(eos_token)]
+        self.end = [] if eos_token is None else [self.tokenizer.get_vocab()[eos_token]]
 
     def get_vocab_size(self):
         """Return the number of tokens, which decides how many bytes an id takes."""
