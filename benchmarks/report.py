@@ -118,7 +118,6 @@ def _bytes(one: dict[str, Any], size: int) -> int:
     return size if worked_on is None else worked_on
 
 
-_MEMORY = ("peak_bytes", "live_bytes", "child_peak_bytes")
 _TIES = {"huggingface": "ties as tokenizers", "lexicographic": "ties by bytes", "raw_ids": "ties by id"}
 
 
