@@ -9,8 +9,8 @@ namespace hf_bpe {
 namespace {
 
 // Ranges in which each character is its own NFC, has combining class 0, and is never the second character of a
-// composition. Scripts that are written with marks are left out. tests/encoding/test_nfc_check.py compares them with
-// Python's tables.
+// composition. Scripts that are written with marks are left out. tests/encoding/test_prefix_cache_nfc.py compares them
+// with Python's tables.
 constexpr struct {
   std::uint32_t first, last;
 } kRanges[] = {
