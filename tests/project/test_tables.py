@@ -24,12 +24,11 @@ FUNCTIONS = {
     for name in module.__all__
     if callable(getattr(module, name))
 }
-# Page → the number of columns of its tables, from the left, that are about another library or old names.
+# Page → the number of columns of its tables, from the left, that are about another library.
 FOREIGN = {
     "migrate-from-tokenizers.md": 1,
     "migrate-from-tiktoken.md": 2,
     "migrate-from-sentencepiece.md": 1,
-    "stability.md": 1,
 }
 
 
