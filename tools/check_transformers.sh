@@ -3,7 +3,7 @@
 #
 # tools/check_transformers.sh [--whole] [--pre] [VERSION…]
 #
-#   VERSION…  versions of transformers; by default the oldest supported and those that servers require; all other
+#   VERSION…  versions of transformers; by default the oldest supported and those that servers require; most other
 #             stages have the newest
 #   --whole   the tests of the tokenizer and transformers' own common tests, too, instead of the contract suite alone
 #   --pre     pre-releases of transformers, too, whose failures are reported and do not count
