@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from hf_bpe._utils.tables import refuse_tables
-from hf_bpe.core._model import BPEModel
+from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._sources import TextSource
@@ -18,8 +18,14 @@ from hf_bpe.training._target_sizes import Goal
 
 Count: TypeAlias = Callable[..., WordCounts]
 """Counts a source, by the pattern of the training or by one given with the name of its work folder."""
-MakeLearning: TypeAlias = Callable[..., Learning]
-"""Makes a resumable training on counts, after merges given with the name of its work folder."""
+
+
+class MakeLearning(Protocol):
+    """Makes a resumable training on counts, after merges given with the name of its work folder."""
+
+    def __call__(
+        self, words: WordCounts, first: Sequence[Merge] = (), name: str = "", fewer: str | None = None, **limits: object
+    ) -> Learning: ...
 
 
 class Plan:
