@@ -86,11 +86,6 @@ class Remap:
         """Whether a kept token has a different id."""
         return any(old != new for old, new in self.new_ids.items())
 
-    @property
-    def is_identity(self) -> bool:
-        """Whether nothing changes."""
-        return not (self.added or self.removed or self.moves)
-
     def then(self, other: Remap) -> Remap:
         """Return the remap of this edit followed by another.
 
