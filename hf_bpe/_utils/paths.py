@@ -77,13 +77,11 @@ def check_output(name: str, value: Any) -> Any:
 
     >>> check_output("output", "s3://bucket/ids.npy")
     Traceback (most recent call last):
-    ValueError: output: expected a local path, got the URL 's3://bucket/ids.npy'; write to a local path, then upload it
+    ValueError: output: expected a local path, got the URL 's3://bucket/ids.npy'
     >>> check_output("output", "a:b.npy"), check_output("output", "C:/a.npy")
     ('a:b.npy', 'C:/a.npy')
     """
     path = os.fspath(check_path(name, value))
     if (url := output_url(path)) is not None:
-        raise ValueError(
-            f"{name}: expected a local path, got the URL {short_repr(url)}; write to a local path, then upload it"
-        )
+        raise ValueError(f"{name}: expected a local path, got the URL {short_repr(url)}")
     return value

@@ -71,9 +71,7 @@ def no_such_option(name: str, context: Any) -> str:
         meant = None
     if meant is not None and (meant == "SOURCE" or meant in own):
         return f"{message}; give {meant}" + (" without an option before it" if meant == "SOURCE" else "")
-    if not name.startswith("--"):
-        return message
-    if (like := closest(name, own)) is not None:
+    if name.startswith("--") and (like := closest(name, own)) is not None:
         return f"{message}; did you mean {like}?"
     others = context.parent.command.commands if context.parent is not None else {}
     having = [each for each in others if any(name in param.opts for param in others[each].params)]

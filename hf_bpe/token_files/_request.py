@@ -84,7 +84,7 @@ def make_job(
             "give one, or append_separator=False"
         )
     if pack is None and not pack_across:
-        raise ValueError("pack_across: False is only for packed sequences; give pack")
+        raise ValueError("pack_across: False is only for packed sequences")
     if pack is not None and not (pack_across or target.format.keeps_rows):
         raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
     if copied:

@@ -417,7 +417,7 @@ class TestEncode:
         (tmp_path / "a.txt").write_text("low")
         command = ["encode-files", folder, tmp_path / "a.txt", "-o", tmp_path / "x", "--no-pack-across"]
         command += ["--format", "nanogpt", "--separator", "<|x|>"]
-        assert "error: --pack-across: False is only for packed sequences; give pack" in run(*command, code=1).stderr
+        assert "error: --pack-across: False is only for packed sequences" in run(*command, code=1).stderr
         said = run(*command, "--pack", 4, code=1).stderr
         assert "error: --no-pack-across: format 'nanogpt' does not say where rows end" in said
 

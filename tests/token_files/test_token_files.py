@@ -308,7 +308,7 @@ def test_what_a_format_cannot_hold_is_refused(tokenizer, tmp_path):
         FORMATS["nanogpt"].dtype(70_000)
     with pytest.raises(ValueError, match=r"pack_across=False: format 'llm\.c' does not say"):
         encode(format="llm.c", pack=2, pack_across=False)
-    with pytest.raises(ValueError, match="pack_across: False is only for packed sequences; give pack"):
+    with pytest.raises(ValueError, match="pack_across: False is only for packed sequences"):
         encode(format="parquet", pack_across=False)
     with pytest.raises(
         ValueError, match=r"output: expected a name that ends in \.bin for format 'megatron', got .*out\.npy"

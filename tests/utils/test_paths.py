@@ -65,7 +65,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_writers_refuse_a_url(folder):
     for name, write in WRITERS.items():
-        message = r": expected a local path, got the URL 's3://bucket/x.*then upload it"
+        message = r": expected a local path, got the URL 's3://bucket/x"
         with case(name), pytest.raises(ValueError, match=message):
             write(folder, "s3://bucket/x")
         assert {path.name for path in folder.iterdir()} <= {"a.txt", "saved"}
