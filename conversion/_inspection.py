@@ -82,6 +82,7 @@ class Inspection:
         return asdict(self)
 
     def __str__(self) -> str:
+        missing = _some([f"{start:02x}" for start in self.missing_bytes])
         dropped = "dropped" if self.drop_missing_bytes else "refused unless there is an unk_token"
         rows = {
             "format": self.format,
@@ -93,7 +94,7 @@ class Inspection:
             "splits": {None: "needs the pattern", True: "natively", False: "in Python"}[self.splits_natively],
             "normalizer": self.normalizer or "none",
             "ignore_merges": "yes" if self.ignore_merges else "no",
-            **({"missing bytes": f"{self._missing}, {dropped}"} if self.missing_bytes else {}),
+            **({"missing bytes": f"{missing}, {dropped}"} if self.missing_bytes else {}),
             "special": _named(self.special_tokens),
             "added later": _named(self.added_tokens),
             **({"given by text": f"{_named(self.given_by_text)}; use encode_segments"} if self.given_by_text else {}),
@@ -109,10 +110,6 @@ class Inspection:
             rows |= self.auto_tokenizer.rows()
             rows["contradictions"] = _some(self.contradictions, separator="; ")
         return as_table(rows)
-
-    @property
-    def _missing(self) -> str:
-        return _some([f"{start:02x}" for start in self.missing_bytes])
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def sizes() -> dict[str, int]:
     functions = [node for node in nodes(package) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     test_names = [node.name for node in nodes(tests) if isinstance(node, ast.FunctionDef)]
     pages = files(("docs",), ".md")
-    rooms = Counter({room(path): 0 for path in package})
+    rooms: Counter[str] = Counter()
     for path in package:
         rooms[room(path)] += lines([path])
     extras = text(PurePosixPath("pyproject.toml")).split("[project.optional-dependencies]\n")[1].split("\n[")[0]
@@ -135,7 +135,7 @@ def items() -> dict[str, int]:
 
 
 def lowest_limits() -> dict[str, int]:
-    """Return the lowest limit of each row in the commits that are here, of those that are limited now."""
+    """Return the lowest limit of each row in the commits that are here."""
     limits: dict[str, int] = json.loads(LIMITS.read_text("utf-8"))
     name = LIMITS.relative_to(ROOT).as_posix()
     for commit in git("log", "--format=%H", "--diff-filter=AM", "--", name).split():
@@ -146,7 +146,7 @@ def lowest_limits() -> dict[str, int]:
 
 
 def main() -> None:
-    """Print each size beside its limit, and fail if one does not keep it."""
+    """Print each size next to its limit, and fail if one does not keep it."""
     limits, found = lowest_limits(), items() if "--items" in sys.argv else sizes()
     raised = [row for row, limit in json.loads(LIMITS.read_text("utf-8")).items() if limit != limits[row]]
     broken = [row for row in found if (found[row] < limits[row] if row in AT_LEAST else found[row] > limits[row])]

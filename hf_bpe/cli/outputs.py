@@ -19,7 +19,7 @@ _MIN_ROOM = 1 << 24
 Force = Annotated[bool, option("Replace what is there.", "--force", "-f")]
 
 
-def check_folder(folder: Path, force: bool, room: int = _MIN_ROOM) -> None:
+def check_folder(folder: Path, force: bool) -> None:
     """Raise an error unless a tokenizer can be saved in a folder without replacing another one."""
     check_output("path", folder)
     from hf_bpe.conversion import FORMATS  # as late as transformers is imported
@@ -33,7 +33,7 @@ def check_folder(folder: Path, force: bool, room: int = _MIN_ROOM) -> None:
     found = [name for name in _TOKENIZER_FILES if (folder / name).exists()]
     if found and not force:
         raise FileExistsError(f"{folder} already holds a tokenizer ({', '.join(found)}); give --force to replace it")
-    _check_room(folder, room)
+    _check_room(folder, _MIN_ROOM)
 
 
 def check_file(file: Path | None, force: bool, room: int = _MIN_ROOM, *, urls: bool = False) -> None:

@@ -114,7 +114,7 @@ def _pre_tokenizer(pattern: str | None, add_prefix_space: bool, of_bytes: bool) 
     return chain.to_json()
 
 
-def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None = None) -> dict[str, int]:
+def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None) -> dict[str, int]:
     """Return a printable vocabulary with a placeholder for each unused id below the highest.
 
     Args:

@@ -124,7 +124,7 @@ class PieceFolder:
         self.path, self.dtype, self._is_durable = path, np.dtype(dtype), is_durable
         path.mkdir(exist_ok=True)
 
-    def unit_pieces(self, unit: int, first: int = 0) -> list[Piece]:
+    def unit_pieces(self, unit: int, first: int) -> list[Piece]:
         """Return the pieces of a unit from a number on."""
         paths = (_path(self.path, unit, number) for number in itertools.count(first))
         return [_describe(path, self.dtype.itemsize) for path in itertools.takewhile(os.path.lexists, paths)]

@@ -30,7 +30,7 @@ class Unit(NamedTuple):
     sources: Sequence[Shard]
 
 
-def in_units(sources: Sequence[Shard], first: int = 0) -> list[Unit]:
+def in_units(sources: Sequence[Shard], first: int) -> list[Unit]:
     """Return sources in units of work: a large one each, or several small ones.
 
     Args:
