@@ -51,7 +51,7 @@ _TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 _BLANK = re.compile(r"\s*\n\s*\n\s*")
 _MARKED_UP = (".html", ".htm", ".xhtml", ".xhp", ".page", ".xml")
 _CODE = (".c", ".h", ".go", ".py", ".S", ".rs", ".sh", ".s")
-_LEAST, _MOST = 500, 1 << 22  # bytes of a document
+_MIN_BYTES, _MAX_BYTES = 500, 1 << 22  # bytes of a document
 
 
 def make(kind: str, path: Path, size: int) -> int:
@@ -91,7 +91,7 @@ def _documents(package: str, kind: str) -> Iterator[str]:
         for path in paths:
             if path.suffixes[-2:] in ([".tar", ".xz"], [".tar", ".gz"]):
                 yield from _in_archive(path)
-            elif _is_of_kind(path, kind) and path.stat().st_size <= _MOST:
+            elif _is_of_kind(path, kind) and path.stat().st_size <= _MAX_BYTES:
                 document = _text(path.name, path.read_bytes())
                 if document is not None:
                     yield document
@@ -108,7 +108,7 @@ def _in_archive(path: Path) -> Iterator[str]:
         for member in archive:
             # One file in six, so that the text is not all of one part of a large source.
             drawn = hashlib.blake2b(member.name.encode(), digest_size=1).digest()[0] % 6 == 0
-            if drawn and member.isfile() and member.size <= _MOST and member.name.endswith(_CODE):
+            if drawn and member.isfile() and member.size <= _MAX_BYTES and member.name.endswith(_CODE):
                 opened = archive.extractfile(member)
                 document = _text(member.name, opened.read()) if opened is not None else None
                 if document is not None:
@@ -130,7 +130,7 @@ def _text(name: str, data: bytes) -> str | None:
     if name.endswith(_MARKED_UP):
         text = _BLANK.sub("\n\n", html.unescape(_TAGS.sub("", text)))
     text = text.strip()
-    return text if len(text) >= _LEAST else None
+    return text if len(text) >= _MIN_BYTES else None
 
 
 def main(given: Sequence[str] | None = None) -> None:

@@ -22,7 +22,7 @@ _ADDED = (
     *("<|finetune_right_pad_id|>", "<|reserved_special_token_0|>", "<|reserved_special_token_7|>"),
 )
 _ROLES = ("user", "assistant")
-_MOST = 6_000  # characters of a document that are used
+_LENGTH = 6_000  # characters that a document is cut to
 
 Documents = tuple[list[str], list[str], list[str]]
 """English, technical prose and code."""
@@ -31,7 +31,7 @@ Documents = tuple[list[str], list[str], list[str]]
 def added_tokens(documents: Documents, source: random.Random) -> Iterator[str]:
     """Yield prose with an added token of Llama 3 after every few words."""
     for document in documents[0]:
-        words = document[:_MOST].split(" ")
+        words = document[:_LENGTH].split(" ")
         parts = []
         while words:
             number = source.randint(1, 6)
@@ -43,9 +43,9 @@ def added_tokens(documents: Documents, source: random.Random) -> Iterator[str]:
 def agent_traces(documents: Documents, source: random.Random) -> Iterator[str]:
     """Yield thoughts, calls of tools in JSON, and what these print: numbered lines of code, and paths."""
     for number, (prose, code) in enumerate(zip(documents[1], documents[2], strict=False)):
-        lines = code[:_MOST].splitlines()
+        lines = code[:_LENGTH].splitlines()
         steps = []
-        for step, thought in enumerate(filter(None, prose[:_MOST].split("\n\n"))):
+        for step, thought in enumerate(filter(None, prose[:_LENGTH].split("\n\n"))):
             start = source.randrange(len(lines)) if lines else 0
             path = f"/workspace/src/module_{number}/part_{start}.py"
             call = {"tool": "read_file", "arguments": {"path": path, "start_line": start, "end_line": start + 12}}
@@ -59,7 +59,7 @@ def json_records(documents: Documents, source: random.Random) -> Iterator[str]:
     for number, (prose, code) in enumerate(zip(documents[1], documents[2], strict=False)):
         record = {
             **{"id": number, "score": source.random(), "tags": prose.split()[:8], "lines": code.count("\n")},
-            **{"text": prose[:_MOST], "code": code[:_MOST], "spans": [source.randrange(10_000) for _ in range(40)]},
+            **{"text": prose[:_LENGTH], "code": code[:_LENGTH], "spans": [source.randrange(10_000) for _ in range(40)]},
         }
         yield json.dumps(record, ensure_ascii=False, indent=source.choice([None, 2]))
 
@@ -69,7 +69,7 @@ def chats(turn: str, roles: tuple[str, str], start: str = "") -> Callable[[Docum
 
     def render(documents: Documents, source: random.Random) -> Iterator[str]:
         for prose, code in zip(documents[1], documents[2], strict=False):
-            texts = [text for text in prose[:_MOST].split("\n\n") if text]
+            texts = [text for text in prose[:_LENGTH].split("\n\n") if text]
             texts.insert(source.randrange(len(texts) + 1), f"```\n{code[:1500]}\n```")
             yield start + "".join(turn.format(role=roles[i % 2], text=text) for i, text in enumerate(texts))
 

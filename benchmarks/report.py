@@ -87,8 +87,8 @@ def summarize(runs: Sequence[dict[str, Any]], size: int) -> list[dict[str, Any]]
             "threads": threads,
             "runs": len(group),
             "seconds": statistics.median(seconds),
-            "seconds_least": min(seconds),
-            "seconds_most": max(seconds),
+            "min_seconds": min(seconds),
+            "max_seconds": max(seconds),
             "megabytes_per_second": statistics.median(_bytes(one, size) / one["seconds"] / 1e6 for one in group),
         }
         row |= {

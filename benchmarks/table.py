@@ -44,7 +44,7 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
         unit, scale, form = "milliseconds", 1e3, "{:.2f}"
 
     def spread(row: dict[str, Any]) -> str:
-        return "-".join(form.format(row[name] * scale) for name in ("seconds_least", "seconds_most"))
+        return "-".join(form.format(row[name] * scale) for name in ("min_seconds", "max_seconds"))
 
     columns += [
         (unit, lambda row: form.format(row["seconds"] * scale)),

@@ -10,7 +10,7 @@ from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
-_MOST = 2**63 - 1  # bytes; no machine has as many
+_MAX_BYTES = 2**63 - 1  # bytes; no machine has as many
 
 
 def parse_bytes(amount: int | str, name: str) -> int:
@@ -32,9 +32,9 @@ def parse_bytes(amount: int | str, name: str) -> int:
             raise ValueError(
                 f"{name}: expected a number of bytes, or text such as '2GB' or '500MiB', got {short_repr(amount)}"
             )
-        return int(min(float(match[1]) * _UNITS[match[2].lower()], _MOST))
+        return int(min(float(match[1]) * _UNITS[match[2].lower()], _MAX_BYTES))
     try:
-        return min(check_int(name, amount, 1), _MOST)
+        return min(check_int(name, amount, 1), _MAX_BYTES)
     except TypeError:
         raise wrong_type(name, "a number of bytes, or text such as '2GB'", amount) from None
 

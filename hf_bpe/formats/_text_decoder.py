@@ -42,7 +42,7 @@ class TextDecoder:
         self._marks_first = any(each["type"] == "Metaspace" and each["prepend_scheme"] != "never" for each in decoders)
         self._has_bytes = "ByteFallback" in kinds
         strip = decoders[-1] if self.is_by_tokens and kinds and kinds[-1] == "Strip" else {}
-        self.stripped, self.most_stripped = strip.get("content", ""), strip.get("start", 0)
+        self.stripped, self.max_stripped = strip.get("content", ""), strip.get("start", 0)
         self._native: Any = None
         self._bytes: dict[int, bytes] = {}
         if self.is_by_tokens:
@@ -63,8 +63,8 @@ class TextDecoder:
                 texts: list[str] = self._native.decode_batch([*rows], skipped, "strict")
             except UnicodeDecodeError:
                 return [self._text(row, skipped) for row in rows]
-            if self.most_stripped:
-                return [text[removed_characters(text, self.stripped, self.most_stripped) :] for text in texts]
+            if self.max_stripped:
+                return [text[removed_characters(text, self.stripped, self.max_stripped) :] for text in texts]
             return texts
         return [self._text(row, skipped) for row in rows]
 
@@ -81,7 +81,7 @@ class TextDecoder:
     def removed(self, ids: Sequence[int], data: bytes) -> int:
         """Return how many bytes decoding removes from the beginning of the bytes of ids; only if `is_by_tokens`."""
         stripped, size = self.stripped.encode(), 0
-        if self.most_stripped == 0 or not data.startswith(stripped):
+        if self.max_stripped == 0 or not data.startswith(stripped):
             return 0
         run = b""  # of byte tokens at the beginning, which are U+FFFD if they are not UTF-8 together
         for at, token_id in enumerate(ids):
@@ -91,7 +91,7 @@ class TextDecoder:
             run += byte
         if not is_utf8(run):
             return 0
-        while size < self.most_stripped * len(stripped) and data.startswith(stripped, size):
+        while size < self.max_stripped * len(stripped) and data.startswith(stripped, size):
             size += len(stripped)
         return size
 
@@ -161,7 +161,7 @@ class CharacterDecodeStream(DecodeStream):
         self.step(ids)
 
     def _reset(self) -> None:
-        self._run, self._is_first, self._left = b"", True, self._text_decoder.most_stripped
+        self._run, self._is_first, self._left = b"", True, self._text_decoder.max_stripped
 
     def _held(self) -> bytes:
         return self._run

@@ -116,7 +116,7 @@ PrefixCache::Prefix PrefixCache::find(Utf8Reader& text, Context context) {
   std::size_t cells = 0;
   for (std::size_t most = 1;; most = std::min(2 * most, kMostAtOnce)) {
     // The next blocks are probably those that were added last, so the text is not hashed.
-    const std::size_t before = prefix.blocks.size(), left = text.most_left() / kBlock;
+    const std::size_t before = prefix.blocks.size(), left = text.max_left() / kBlock;
     {
       const std::lock_guard lock(mutex_);
       std::uint64_t next_parent = parent;

@@ -47,7 +47,7 @@ class Utf8Reader {
   }
 
   // As many bytes as are left, or more.
-  std::size_t most_left() const {
+  std::size_t max_left() const {
     const auto left = static_cast<std::size_t>(text_.end - units_);
     return text_.width == 0 ? left : end_ - begin_ + left / text_.width * utf8_bytes(text_.width);
   }

@@ -79,14 +79,14 @@ bool Backtracking::find_parts(const std::vector<Rank>& usable, const PollFunctio
 
 // In the order of merges, so that the path of a symbol begins with that of its first part, which exists.
 void Backtracking::build_trie(const std::vector<Rank>& usable, const PollFunction& poll) {
-  std::size_t size = 256, most_nodes = 1 + 256;
+  std::size_t size = 256, max_nodes = 1 + 256;
   for (const Rank rank : usable) {
     const Made& made = made_[vocabulary_.result(rank)];
     if (made.age != rank + 1) continue;
     size += made.size;
-    most_nodes += made_[made.second].size;
+    max_nodes += made_[made.second].size;
   }
-  children_ = Children(most_nodes);
+  children_ = Children(max_nodes);
   std::vector<Byte> bytes;  // of all symbols
   bytes.reserve(size);
   std::vector<std::size_t> begins(made_.size());  // of each symbol in `bytes`
