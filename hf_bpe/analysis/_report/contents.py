@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from hf_bpe._utils.memory import format_bytes
 from hf_bpe._version import __version__
 from hf_bpe.analysis._report.figures import BETTER, Figures, ratio
 from hf_bpe.analysis._report.measuring import UNNAMED
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues, Results, Token, shown_scripts
-from hf_bpe.analysis._report.tables import NOTHING, Contents, Table, number, share, shortened
+from hf_bpe.analysis._report.tables import Contents, Table, number, share, shortened
 
 _FEWEST = 100  # characters of a script that say something about it
 _LEAST_SHARE = 0.01  # of the text, for scripts that the summary is about, each or together
 _WIDE = 1.5  # bytes per character of a script whose characters take several bytes
 _ONE = 1.005  # prints as 1.00
 _MAX_NAMES = 6
-_Row = tuple[str, ...]
+_two, _three = partial(number, decimals=2), partial(number, decimals=3)
+
+
+class Figure(NamedTuple):
+    """A named figure of each tokenizer, None where it is undefined, and how it is printed."""
+
+    name: str
+    values: Sequence[float | None]
+    show: Callable[[float | None], str] = number
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The values as they are printed."""
+        return tuple(map(self.show, self.values))
 
 
 def contents(results: Results) -> Contents:
@@ -30,38 +45,41 @@ def contents(results: Results) -> Contents:
     return Contents(results.title, [*head, *summary(results)], table, _lists(results), made, citations, results.trees)
 
 
-def key_figures(report: ReportValues) -> list[tuple[str, str]]:
-    """Return names and values of the most important figures."""
+def key_figures(report: ReportValues) -> list[Figure]:
+    """Return the most important figures."""
     total = report.total
     return [
-        ("bytes per token", number(total.bytes_per_token, 3)),
-        ("characters per token", number(total.characters_per_token, 3)),
-        ("tokens per word", number(total.tokens_per_word, 3)),
-        ("words in one token", share(total.share_in_one_token)),
+        Figure("bytes per token", [total.bytes_per_token], _three),
+        Figure("characters per token", [total.characters_per_token], _three),
+        Figure("tokens per word", [total.tokens_per_word], _three),
+        Figure("words in one token", [total.share_in_one_token], share),
     ]
 
 
-def other_figures(report: ReportValues) -> list[tuple[str, str]]:
-    """Return names and values of the other figures."""
+def _other_figures(report: ReportValues) -> list[Figure]:
     total = report.total
     rows = [
-        ("text", format_bytes(round(total.bytes))),
-        ("words", number(total.words)),
-        ("tokens", number(total.tokens)),
-        ("Rényi efficiency", number(report.efficiency, 3)),
-        ("vocabulary", number(report.size)),
-        ("never used", number(len(report.never_used))),
-        ("unreachable", number(len(report.unreachable))),
+        Figure("text", [total.bytes], _size),
+        Figure("words", [total.words]),
+        Figure("tokens", [total.tokens]),
+        Figure("Rényi efficiency", [report.efficiency], _three),
+        Figure("vocabulary", [report.size]),
+        Figure("never used", [len(report.never_used)]),
+        Figure("unreachable", [len(report.unreachable)]),
     ]
     if report.superwords:
-        rows.append(("superwords", number(len(report.superwords))))
-        rows.append(("superwords in the text", share(report.share_of_superwords)))
-    return [*rows, ("bytes without a token", number(report.unknown))] if report.unknown else rows
+        rows.append(Figure("superwords", [len(report.superwords)]))
+        rows.append(Figure("superwords in the text", [report.share_of_superwords], share))
+    return [*rows, Figure("bytes without a token", [report.unknown])] if report.unknown else rows
+
+
+def _size(value: float | None) -> str:
+    return format_bytes(round(value or 0))
 
 
 def others(report: ReportValues) -> str:
     """Return the other figures in a line."""
-    return ", ".join(f"{name} {value}" for name, value in other_figures(report) if name != "vocabulary")
+    return ", ".join(f"{row.name} {row.cells[0]}" for row in _other_figures(report) if row.name != "vocabulary")
 
 
 def about(report: ReportValues) -> str:
@@ -73,15 +91,13 @@ def about(report: ReportValues) -> str:
 _COLUMNS = ("bytes/\ntoken", "chars/\ntoken", "tokens/\nword", "words in\none token", "parity", "bytes", "tokens")
 
 
-def _cells(figures: Figures) -> _Row:
+def _cells(figures: Figures) -> tuple[str, ...]:
     return (
         figures.name,
-        number(figures.bytes_per_token, 2),
-        number(figures.characters_per_token, 2),
-        number(figures.tokens_per_word, 2),
+        *map(_two, (figures.bytes_per_token, figures.characters_per_token, figures.tokens_per_word)),
         share(figures.share_in_one_token),
-        number(figures.parity, 2) if figures.parity is not None else "",
-        format_bytes(round(figures.bytes)),
+        _two(figures.parity) if figures.parity is not None else "",
+        _size(figures.bytes),
         number(figures.tokens),
     )
 
@@ -95,7 +111,7 @@ def _table_of_report(report: ReportValues) -> Table:
     if curve:
         for size in curve.round_sizes()[:-1]:
             tokens = curve.tokens_at(size)
-            rows.append((f"first {size:,} tokens", number(ratio(curve.bytes, tokens), 2), *[""] * 5, number(tokens)))
+            rows.append((f"first {size:,} tokens", _two(ratio(curve.bytes, tokens)), *[""] * 5, number(tokens)))
     rows.append(_cells(report.total))
     notes = ["higher is better, but for tokens per word and parity", *_notes(report)]
     return Table(("", *_COLUMNS), rows, frozenset({len(rows) - 1}), note="; ".join(notes))
@@ -105,25 +121,26 @@ def _table_of_comparison(comparison: ComparisonValues) -> Table:
     """Return the figures side by side: overall, by text, by script, by vocabulary size."""
     reports = comparison.reports
     rows = [*_rows_of_comparison(comparison)]
-    same = [row for row in rows if row[0] in ("text", "words") and len({*row[1:]}) == 1]
+    same = [row for row in rows if row.name in ("text", "words") and len({*row.cells}) == 1]
     rows = [row for row in rows if row not in same]
     best = {(place, column) for place, row in enumerate(rows) for column in _best(row)}
-    notes = [", ".join(f"{row[1]} of text" if row[0] == "text" else f"{row[1]} words" for row in same)]
+    notes = [", ".join(f"{row.cells[0]} {'of text' if row.name == 'text' else row.name}" for row in same)]
     lower = [name for name, better in BETTER.items() if better == "lower"]
     notes.append(f"higher is better, but for {', '.join(lower[:-1])} and {lower[-1]}")
     if len({report.model.pattern for report in reports}) > 1:
         notes.append("words are pre-tokens with a letter or number, so they differ by pattern")
     notes += [*_notes(*reports)]
-    return Table(("", *comparison.names), rows, best=frozenset(best), note="; ".join(filter(None, notes)))
+    cells = [(row.name, *row.cells) for row in rows]
+    return Table(("", *comparison.names), cells, best=frozenset(best), note="; ".join(filter(None, notes)))
 
 
-def _rows_of_comparison(comparison: ComparisonValues) -> Iterator[_Row]:
+def _rows_of_comparison(comparison: ComparisonValues) -> Iterator[Figure]:
     reports = comparison.reports
-    columns = [dict([*key_figures(report), *other_figures(report)]) for report in reports]
-    for key in dict.fromkeys(key for column in columns for key in column):
-        yield (key, *(column.get(key, "0") for column in columns))
-    yield ("tokens that only it has", *(number(only.tokens) for only in comparison.only_in))
-    yield ("these tokens in the text", *(share(only.share) for only in comparison.only_in))
+    columns = [{row.name: row for row in (*key_figures(report), *_other_figures(report))} for report in reports]
+    for name, row in {name: row for column in columns for name, row in column.items()}.items():
+        yield row._replace(values=[column[name].values[0] if name in column else 0 for column in columns])
+    yield Figure("tokens that only it has", [only.tokens for only in comparison.only_in])
+    yield Figure("these tokens in the text", [only.share for only in comparison.only_in], share)
     for parts, figures in (
         ([report.groups for report in reports], ("bytes_per_token", "parity", "tokens_per_word")),
         (shown_scripts(reports), ("bytes_per_token", "parity")),
@@ -132,31 +149,25 @@ def _rows_of_comparison(comparison: ComparisonValues) -> Iterator[_Row]:
         names = [*dict.fromkeys(name for column in known for name in column)]
         for figure in figures if len(names) > 1 else ():
             for name in names:
-                values = (getattr(column[name], figure) if name in column else None for column in known)
-                yield (f"{figure.replace('_', ' ')}, {name}", *(number(value, 2) for value in values))
+                values = [getattr(column[name], figure) if name in column else None for column in known]
+                yield Figure(f"{figure.replace('_', ' ')}, {name}", values, _two)
     curves = [report.compression_curve for report in reports]
     for size in sorted({size for curve in curves if curve for size in curve.round_sizes()}):
-        row = (
-            number(ratio(curve.bytes, curve.tokens_at(size)), 2)
-            if curve and curve.smallest <= size <= curve.largest
-            else NOTHING
+        values = [
+            ratio(curve.bytes, curve.tokens_at(size)) if curve and curve.smallest <= size <= curve.largest else None
             for curve in curves
-        )
-        yield (f"bytes per token, first {size:,} tokens", *row)
+        ]
+        yield Figure(f"bytes per token, first {size:,} tokens", values, _two)
 
 
-def _best(row: _Row) -> list[int]:
-    """Return the columns of the best figures as printed, so that figures that look equal are marked alike."""
-    better = BETTER.get(row[0].partition(", ")[0])
-    known = {
-        column: float(cell.replace(",", "").removesuffix(" %"))
-        for column, cell in enumerate(row)
-        if better and column and cell[:1].isdigit()
-    }
-    if len({*known.values()}) < 2:
+def _best(row: Figure) -> list[int]:
+    """Return the columns of the best figure; figures that are printed alike are marked alike."""
+    better = BETTER.get(row.name.partition(", ")[0])
+    known = [value for value in row.values if better and value is not None]
+    if len({*map(row.show, known)}) < 2:
         return []
-    best = max(known.values()) if better == "higher" else min(known.values())
-    return [column for column, value in known.items() if value == best]
+    best = row.show(max(known) if better == "higher" else min(known))
+    return [column for column, cell in enumerate(row.cells, start=1) if cell == best]
 
 
 def _notes(*reports: ReportValues) -> Iterator[str]:
@@ -202,20 +213,15 @@ def summary(results: Results) -> list[str]:
 
 def _summary_of_report(report: ReportValues) -> list[str]:
     """Return what a report says about a tokenizer, in sentences."""
-    scripts = _scripts(report)
-    wide = [script for script in scripts if script.bytes > _WIDE * script.characters]
-    missing = [script.name for script in _weighty(report, [script for script in wide if _is_missing(script)])]
-    dear = [script for script in wide if script.tokens > script.characters and not _is_missing(script)]
-    costly = _weighty(report, dear)
+    missing = _missing_scripts(report)
+    dear = [script for script in _wide_scripts(report) if script.tokens > script.characters and not _is_missing(script)]
+    costly = _weighty_names(report, dear)
     said = []
     if missing:
-        said.append(
-            f"{_join(missing)} {'are' if len(missing) > 1 else 'is'} not in this vocabulary: 1.00 byte per token."
-        )
+        said.append(f"{_join(missing)} {_are(missing)} not in this vocabulary: 1.00 byte per token.")
     if costly:
-        names = [script.name for script in costly]
-        said.append(f"{_join(names)} {'take' if len(names) > 1 else 'takes'} more than one token per character.")
-    common = [script for script in scripts if script.characters >= _LEAST_SHARE * report.total.characters]
+        said.append(f"{_join(costly)} {'take' if len(costly) > 1 else 'takes'} more than one token per character.")
+    common = [script for script in _scripts(report) if script.characters >= _LEAST_SHARE * report.total.characters]
     dearest = max(common, key=lambda script: script.parity or 0, default=None)
     if dearest is not None and dearest.parity is not None and dearest.parity > 1.5:
         times = number(dearest.parity, 1)
@@ -237,12 +243,11 @@ def _summary_of_comparison(comparison: ComparisonValues) -> list[str]:
         said += _summarize_groups(comparison)
     lacking: dict[tuple[str, ...], list[str]] = {}
     for report in comparison.reports:
-        wide = [script for script in _scripts(report) if script.bytes > _WIDE * script.characters]
-        if missing := _weighty(report, [script for script in wide if _is_missing(script)]):
-            lacking.setdefault(tuple(script.name for script in missing), []).append(report.name)
-    for missing_there, names in lacking.items():
-        are, ies = ("are" if len(missing_there) > 1 else "is"), ("ies" if len(names) > 1 else "y")
-        said.append(f"{_join(missing_there)} {are} not in the vocabular{ies} of {_join(names)}.")
+        if missing := _missing_scripts(report):
+            lacking.setdefault(tuple(missing), []).append(report.name)
+    for scripts, names in lacking.items():
+        ies = "ies" if len(names) > 1 else "y"
+        said.append(f"{_join(scripts)} {_are(scripts)} not in the vocabular{ies} of {_join(names)}.")
     return said
 
 
@@ -274,17 +279,28 @@ def _scripts(report: ReportValues) -> list[Figures]:
     return [script for script in report.scripts if script.name not in UNNAMED and script.characters >= _FEWEST]
 
 
+def _wide_scripts(report: ReportValues) -> list[Figures]:
+    return [script for script in _scripts(report) if script.bytes > _WIDE * script.characters]
+
+
+def _missing_scripts(report: ReportValues) -> list[str]:
+    return _weighty_names(report, [*filter(_is_missing, _wide_scripts(report))])
+
+
 def _is_missing(script: Figures) -> bool:
     return script.bytes_per_token is not None and script.bytes_per_token < _ONE
 
 
-def _weighty(report: ReportValues, scripts: Sequence[Figures]) -> list[Figures]:
-    """Return the scripts that have a share of the text which matters; those that are too rare only all together."""
+def _weighty_names(report: ReportValues, scripts: Sequence[Figures]) -> list[str]:
+    """Return the names of scripts with a share of the text that matters; of those too rare, only all together."""
     least = _LEAST_SHARE * report.total.characters
     rare = [script for script in scripts if script.characters < least]
-    if sum(script.characters for script in rare) >= least:
-        return [*scripts]
-    return [script for script in scripts if script.characters >= least]
+    counts_rare = sum(script.characters for script in rare) >= least
+    return [script.name for script in scripts if counts_rare or script.characters >= least]
+
+
+def _are(names: Sequence[str]) -> str:
+    return "are" if len(names) > 1 else "is"
 
 
 def _join(names: Sequence[str]) -> str:

@@ -152,8 +152,8 @@ def _head(results: Results) -> str:
         legend = f'<ul class="legend" aria-label="Legend">{items}</ul>'
         return f"<header>{title}{_summary(results)}{meanings}</header>{legend}"
     figures = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd><small>{BETTER[name]} is better</small></div>"
-        for name, value in key_figures(results)
+        f"<div><dt>{row.name}</dt><dd>{row.cells[0]}</dd><small>{BETTER[row.name]} is better</small></div>"
+        for row in key_figures(results)
     )
     return (
         f'<header>{title}<p class="about">{escape(about(results))}</p>{_summary(results)}<dl class="key">{figures}</dl>'
