@@ -1,7 +1,4 @@
-"""Display of a text as its tokens: in colors in a terminal or a notebook, as a page, or as plain text.
-
-The module also has the display of one token's merge tree, `merge_tree`.
-"""
+"""Display of a text as its tokens: in colors in a terminal or a notebook, as a page, or as plain text."""
 
 from __future__ import annotations
 
@@ -17,15 +14,13 @@ from rich.text import Text
 from hf_bpe._utils.arguments import check_int, wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, legend, page, pieces, plain
-from hf_bpe.analysis._merge_tree import MergeTree, MergeTrees, merge_tree
+from hf_bpe.analysis._merge_tree import MergeTrees
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.encoding._encoder import AnyText, as_str
 from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._patterns import pre_tokens as pre_tokens_of
-
-__all__ = ["MergeTree", "Shown", "ShownToken", "merge_tree", "show"]
 
 _ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals with 16 colors, which the terminal defines
 

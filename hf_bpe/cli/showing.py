@@ -194,7 +194,7 @@ def tree(
 
     They are printed down to the bytes, with ids and ranks.
     """
-    from hf_bpe.analysis._show import merge_tree
+    from hf_bpe.analysis import merge_tree
 
     if (token is None) == (token_id is None):
         raise typer.BadParameter("expected either a TOKEN or --id", param_hint="'TOKEN'")

@@ -11,9 +11,10 @@ from rich.console import Console
 
 from hf_bpe import BPEModel, train
 from hf_bpe._utils.visible import plain
-from hf_bpe.analysis._show import merge_tree
+from hf_bpe.analysis import merge_tree
 from hf_bpe.core import Characters
 from hf_bpe.encoding import parts_of_tokens, unreachable
+from support.cases import case
 from support.samples import make_tokenizer
 from support.strategies import models
 
@@ -84,26 +85,19 @@ def test_special_and_added_tokens_say_what_they_are():
 
 
 def test_unknown_token_is_an_error_that_names_it():
-    model = train(["low"], num_merges=1)
-    for wrong, said in (
-        (99999, "no token with the id 99999"),
-        ("xylo", r"'xylo' is not one token; it is encoded as x\|y\|l\|o"),
+    model = train(["low low lower"], num_merges=2)
+    for wrong, error, said in (
+        (99999, ValueError, "no token with the id 99999"),
+        ("slow er", ValueError, r"'slow er' is not one token; it is encoded as s\|low\|·\|e\|r$"),
+        ("x" * 13, ValueError, r"it is encoded as (x\|){12}…$"),
+        (True, TypeError, "expected an id, the bytes or the text"),
+        (None, TypeError, "expected an id, the bytes or the text"),
+        (1.5, TypeError, "expected an id, the bytes or the text"),
     ):
-        with pytest.raises(ValueError, match=said):
+        with case(wrong), pytest.raises(error, match=said):
             merge_tree(model, wrong)
     with pytest.raises(ValueError, match="there is no token 'x'; give the text of a token"):
         merge_tree(BPEModel({0: b"a"}, []), "x")
-    for wrong in (True, None, 1.5):
-        with pytest.raises(TypeError, match="expected an id, the bytes or the text"):
-            merge_tree(model, wrong)
-
-
-def test_error_for_text_of_several_tokens_shows_them():
-    model = train(["low low lower"], num_merges=2)
-    with pytest.raises(ValueError, match=r"'slow er' is not one token; it is encoded as s\|low\|·\|e\|r$"):
-        merge_tree(model, "slow er")
-    with pytest.raises(ValueError, match=r"it is encoded as (x\|){12}…$"):
-        merge_tree(model, "x" * 13)
 
 
 def test_trees_deeper_than_python_recurses_are_shown():
@@ -143,28 +137,17 @@ def test_notebooks_show_what_a_model_is_and_escape_what_it_holds():
     assert f'<bdi class="c0">{first.decode()}</bdi>&nbsp;<bdi class="c1">{second.decode()}</bdi>' in html
 
 
-def test_notebooks_show_what_a_tokenizer_adds_to_its_model():
-    tokenizer = make_tokenizer()
-    tokenizer.add_tokens(["<later>"])
-    html = tokenizer._repr_html_()
-    assert f"&lt;later&gt;</bdi>&nbsp;{len(tokenizer) - 1}" in html
-    assert "<th>pad_token</th><td><bdi" in html
-
-
 @given(models())
-def test_merge_tree_of_any_model_has_a_table(model):
+def test_notebooks_have_a_table_for_any_model(model):
     html = model._repr_html_()
     assert html.count("<td>") == html.count("</td>") == html.count("<th>") > 4
     assert len(html) < 20_000
 
 
-def test_long_tokens_are_cut_between_characters():
+def test_long_tokens_are_cut_between_characters_or_folded():
     html = BPEModel({0: b"x" + "é".encode() * 40, 1: b"\x80\x81" * 20}, [])._repr_html_()
     assert f">x{'é' * 15}</bdi>…" in html
     assert f"{'<i>&lt;80&gt;</i><i>&lt;81&gt;</i>' * 14}</bdi>…" in html  # these are no characters
-
-
-def test_long_runs_of_spaces_are_folded():
     html = BPEModel({0: b"    x" + b" " * 83, 1: b"\t\t\t", 2: b" "}, [])._repr_html_()
     assert "<i>·×4</i>x<i>·×83</i></bdi>" in html
     assert "<i>→</i><i>→</i><i>→</i></bdi>" in html
@@ -176,10 +159,12 @@ def test_page_of_a_tree_names_the_token_in_title_and_heading():
     assert tree.to_html("Tree <1>").count(">Tree &lt;1&gt;</") == 2
 
 
-def test_notebooks_show_tokens_before_digests_and_group_digits():
+def test_notebooks_show_what_a_tokenizer_adds_before_digests():
     tokenizer = make_tokenizer()
+    tokenizer.add_tokens(["<later>"])
     html = tokenizer._repr_html_()
-    assert html.index("<th>pad_token") < html.index("<th>tokens") < html.index("<th>fingerprint")
+    assert f"&lt;later&gt;</bdi>&nbsp;{len(tokenizer) - 1}" in html
+    assert html.index("<th>pad_token</th><td><bdi") < html.index("<th>tokens") < html.index("<th>fingerprint")
     model = BPEModel({number: number.to_bytes(2, "big") for number in range(1234)}, [])
     assert "1,234: 0 bytes, 0 special; ids 0 to 1,233" in model._repr_html_()
 

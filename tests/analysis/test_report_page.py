@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe import BPEModel, BPETokenizer, __version__, train
 from hf_bpe._utils.visible import plain
-from hf_bpe._version import __version__
 from hf_bpe.analysis import compare, report
 from hf_bpe.analysis._report.charts import DARK, LIGHT, spread
 from hf_bpe.analysis._report.contents import contents, summary

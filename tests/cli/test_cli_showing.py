@@ -6,8 +6,7 @@ import re
 import pytest
 
 from hf_bpe import BPETokenizer
-from hf_bpe.analysis import show
-from hf_bpe.analysis._show import merge_tree
+from hf_bpe.analysis import merge_tree, show
 from support.commands import error, run
 from support.samples import make_tokenizer
 

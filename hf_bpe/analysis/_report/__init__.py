@@ -18,6 +18,7 @@ from hf_bpe._utils.arguments import check_sequence, optional
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.processes import default_threads
+from hf_bpe.analysis._merge_tree import merge_tree
 from hf_bpe.analysis._report.contents import contents
 from hf_bpe.analysis._report.figures import Figures, Merges, whole, with_parity
 from hf_bpe.analysis._report.measuring import (
@@ -39,7 +40,6 @@ from hf_bpe.analysis._report.measuring import (
 from hf_bpe.analysis._report.page import fragment, page
 from hf_bpe.analysis._report.results import ComparisonValues, ReportValues, Results
 from hf_bpe.analysis._report.tables import AsRich, as_text
-from hf_bpe.analysis._show import merge_tree
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._provenance import short_digest

@@ -199,8 +199,8 @@ def group_texts(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
     if isinstance(texts, Mapping):
         if not texts:
             raise ValueError("texts: expected at least one group, got an empty mapping")
-        return {str(name): _group(part) for name, part in texts.items()}
-    group = _group(texts)
+        return {str(name): part if isinstance(part, WordCounts) else plan(part) for name, part in texts.items()}
+    group = texts if isinstance(texts, WordCounts) else plan(texts)
     if isinstance(group, list):
         files: dict[str, Group] = {}
         for shard in group:
@@ -229,10 +229,6 @@ def _short_names(paths: Iterable[str]) -> dict[str, str]:
     return short if len({*short.values()}) == len(short) else {path: path for path in paths}
 
 
-def _group(texts: Texts) -> Group:
-    return texts if isinstance(texts, WordCounts) else plan(texts)
-
-
 def count_group(
     name: str, group: Group, cuts: Sequence[Cut], specials: Sequence[str], options: CountingOptions
 ) -> list[WordCounts]:
@@ -257,23 +253,20 @@ def count_group(
         )
     return [
         count(
-            _normalized(group, cut, specials) if cut.normalizer else group,
+            [Source(_NormalizedTexts(shard, cut, specials), weight=shard.weight) for shard in group]
+            if cut.normalizer
+            else group,
             pattern=cut.pattern,
             special_tokens=specials,
-            num_workers=options.num_workers,
-            max_memory=options.max_memory,
-            show_progress=options.show_progress,
+            **options._asdict(),
         )
         for cut in cuts
     ]
 
 
-def _normalized(group: list[Shard], cut: Cut, specials: Sequence[str]) -> list[Source]:
-    """Return the normalized texts, without special tokens."""
-    return [Source(_NormalizedTexts(shard, cut, specials), weight=shard.weight) for shard in group]
-
-
 class _NormalizedTexts:
+    """The normalized texts of a shard, without special tokens."""
+
     def __init__(self, shard: Shard, cut: Cut, specials: Sequence[str]) -> None:
         self._arguments = shard, cut, specials
 

@@ -16,7 +16,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._merge_trees import unreachable
 
 if TYPE_CHECKING:
-    from hf_bpe.analysis._show import MergeTree
+    from hf_bpe.analysis._merge_tree import MergeTree
 
 _LISTED = 12
 _MAX_SCRIPTS = 12

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table as RichTable
 
-    from hf_bpe.analysis._show import MergeTree
+    from hf_bpe.analysis._merge_tree import MergeTree
 
 NOTHING = "–"
 _WIDTH = 100  # columns of plain text
