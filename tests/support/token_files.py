@@ -4,6 +4,37 @@ import json
 import struct
 
 import numpy as np
+import pytest
+
+END, BEGIN = "<|endoftext|>", "<|begin|>"
+
+_LIMITS = {
+    "piece_ids": "_pieces._MAX_IDS",
+    "piece_values": "_pieces._MAX_VALUES",
+    "read_ids": "_pieces._READ_IDS",
+    "block_bytes": "_documents.BLOCK_BYTES",
+    "unit_bytes": "_stream._UNIT_BYTES",
+}
+
+
+def set_limits(patch, **limits):
+    """Let work be cut at other sizes than those of large corpora."""
+    for name, value in limits.items():
+        patch.setattr(f"hf_bpe.token_files.{_LIMITS[name]}", value)
+
+
+def write_jsonl(path, texts):
+    """Write texts, or records, as JSON lines."""
+    records = [text if isinstance(text, dict) else {"text": text} for text in texts]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def read_table(path):
+    """Return a Parquet or an Arrow file as a table."""
+    if path.suffix == ".parquet":
+        return pytest.importorskip("pyarrow.parquet").read_table(path)
+    return pytest.importorskip("pyarrow").ipc.open_stream(path.read_bytes()).read_all()
 
 
 def rows_of(documents, pack=None, across=True):

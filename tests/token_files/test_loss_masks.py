@@ -6,30 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, Source, accelerate
-from hf_bpe.counting import plan
-from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
-from hf_bpe.token_files import _documents as documents
-from hf_bpe.token_files import _pieces as pieces
-from hf_bpe.token_files import _stream as stream
 from hf_bpe.token_files import merge_manifests
-from support.commands import run
+from support.cases import case
 from support.profiles import by_profile
-from support.token_files import contents, rows_of
+from support.token_files import END, read_table, rows_of, set_limits, write_jsonl
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-
-END = "<|endoftext|>"
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return BPETokenizer.train(["low lower lowest newest 你好"], num_merges=10, special_tokens=[END])
 
 
 def expected_rows(tokenizer, records, drops_ends):
@@ -70,9 +58,7 @@ def rows_in(written):
             ends = np.fromfile(path.with_name(path.name + ".index"), "<u8").astype(int)
             rows += [[*map(tuple, part.tolist())] for part in np.split(np.stack([ids, mask], 1), ends)[:-1]]
         elif path.suffix in (".parquet", ".arrow"):
-            is_parquet = path.suffix == ".parquet"
-            table = pq.read_table(path) if is_parquet else pa.ipc.open_stream(path.read_bytes()).read_all()
-            rows += [[*zip(row["input_ids"], row["loss_mask"], strict=True)] for row in table.to_pylist()]
+            rows += [[*zip(row["input_ids"], row["loss_mask"], strict=True)] for row in read_table(path).to_pylist()]
     return rows
 
 
@@ -88,11 +74,18 @@ def write(path, records):
         ranges = pa.array([each for _, each in records], pa.list_(pa.list_(pa.int64())))
         pq.write_table(pa.table({"text": [text for text, _ in records], "no_loss": ranges}), path)
     else:
-        path.write_text("".join(json.dumps({"text": text, "no_loss": each}) + "\n" for text, each in records))
+        write_jsonl(path, [{"text": text, "no_loss": each} for text, each in records])
     return path
 
 
+EDGES = "low newest 你好 é"
+EDGE_RANGES = [None, [], [(0, 3)], [(1, 2), (4, 7)], [(3, len(EDGES))], [(0, len(EDGES))], [(0, 1), (12, len(EDGES))]]
+EDGE_FILES = [[(EDGES, each) for each in EDGE_RANGES]]
+
+
 @settings(max_examples=by_profile(quick=30, thorough=300), deadline=None)
+@example(EDGE_FILES, ".jsonl", "strict", "datatrove", None, False, None, (99, 99, 999, 999), True)
+@example(EDGE_FILES, ".jsonl", "strict", "parquet", None, False, None, (99, 99, 999, 999), False)
 @given(
     files=st.lists(st.lists(records(), min_size=1, max_size=6), min_size=1, max_size=3),
     kind=st.sampled_from([".jsonl", ".parquet"]),
@@ -117,10 +110,7 @@ def test_each_id_has_its_mask(
     options = {"format": format, "loss_mask": "no_loss", "num_workers": 1}
     options |= {} if pack is None else {"pack": pack, "pack_across": across}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces, "_MAX_IDS", sizes[0])
-        patch.setattr(pieces, "_READ_IDS", sizes[1])
-        patch.setattr(documents, "BLOCK_BYTES", sizes[2])
-        patch.setattr(stream, "_UNIT_BYTES", sizes[3])
+        set_limits(patch, piece_ids=sizes[0], read_ids=sizes[1], block_bytes=sizes[2], unit_bytes=sizes[3])
 
         def encode(share=None):
             sources = [Source(str(path), errors=errors) for path in paths]
@@ -135,132 +125,49 @@ def test_each_id_has_its_mask(
     assert rows_in(written) == expected
 
 
-@pytest.mark.parametrize("format", ["datatrove", "parquet", "arrow"])
-@pytest.mark.parametrize("is_resumable", [False, True])
-def test_masks_of_ranges_at_each_place(tokenizer, tmp_path, format, is_resumable):
-    text = "low newest 你好 é"
-    ranges = [None, [], [(0, 3)], [(1, 2), (4, 7)], [(3, len(text))], [(0, len(text))], [(0, 1), (12, len(text))]]
-    records = [(text, each) for each in ranges]
-    path = write(tmp_path / "in.jsonl", records)
-    work = tmp_path / "work" if is_resumable else None
-    written = tokenizer.encode_files(path, tmp_path / "out", format=format, loss_mask="no_loss", work_dir=work)
-    assert rows_in(written) == expected_rows(tokenizer, records, format == "datatrove")
-
-
-def test_any_number_of_workers_writes_the_same_bytes(tokenizer, tmp_path):
-    (tmp_path / "in").mkdir()
-    for name in range(4):
-        write(tmp_path / "in" / f"{name}.jsonl", [(f"low {each} newest", [(0, each % 9)]) for each in range(50)])
-    options = {"format": "datatrove", "loss_mask": "no_loss"}
-    one = tokenizer.encode_files(tmp_path / "in", tmp_path / "one" / "c", num_workers=1, **options)
-    assert [path.name for path in one.files] == ["c.ds", "c.ds.index", "c.ds.metadata", "c.ds.loss"]
-    two = tokenizer.encode_files(tmp_path / "in", tmp_path / "two" / "c", num_workers=2, **options)
-    assert contents(one) == contents(two)
-
-
 def test_the_mask_of_another_run_does_not_stay(tokenizer, tmp_path):
     path = write(tmp_path / "in.jsonl", [("low", [(0, 1)])])
     tokenizer.encode_files(path, tmp_path / "out" / "c", format="datatrove", loss_mask="no_loss")
+    assert (tmp_path / "out" / "c.ds.loss").exists()
     written = tokenizer.encode_files(path, tmp_path / "out" / "c", format="datatrove")
     assert {*(tmp_path / "out").iterdir()} == {*written.files, written.manifest}
 
 
 def test_masks_stand_beside_copied_columns(tokenizer, tmp_path):
-    records = [("low newest", [(0, 3)]), ("", None), ("low", None)]
-    path = write(tmp_path / "in.jsonl", records)
-    options = {"loss_mask": "no_loss", "copy_columns": ["text"]}
-    written = tokenizer.encode_files(path, tmp_path / "a", format="parquet", **options)
-    rows = pq.read_table(written.ids).to_pylist()
+    path = write(tmp_path / "in.jsonl", [("low newest", [(0, 3)]), ("", None), ("low", None)])
+    options = {"format": "parquet", "copy_columns": ["text"]}
+    rows = read_table(tokenizer.encode_files(path, tmp_path / "a", loss_mask="no_loss", **options).ids).to_pylist()
     assert [*rows[0]] == ["input_ids", "loss_mask", "text"]
     assert [row["text"] for row in rows] == ["low newest", "low"]
+    write_jsonl(path, [{"text": "low", "loss_mask": "a"}])
+    rows = read_table(tokenizer.encode_files(path, tmp_path / "b", **{**options, "copy_columns": ["loss_mask"]}).ids)
+    assert rows.column("loss_mask").to_pylist() == ["a"]
 
 
-@pytest.mark.parametrize(
-    "ranges", [[[0, 4]], [[2, 1]], [[-1, 2]], [[0.5, 1]], [[True, 1]], [0, 1], "0-1", {"a": 1}, [[0]]]
-)
-def test_what_is_no_range_is_malformed_input(tokenizer, tmp_path, ranges):
-    lines = [{"text": "low", "no_loss": ranges}, {"text": "newest", "no_loss": None}]
-    path = tmp_path / "in.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    options = {"format": "parquet", "loss_mask": "no_loss"}
-    with pytest.raises(ValueError, match=r"in\.jsonl: record 0: expected ranges without loss, pairs .* from 0 to 3"):
-        tokenizer.encode_files(path, tmp_path / "out", **options)
-    written = tokenizer.encode_files(Source(str(path), on_error="skip"), tmp_path / "out", **options)
-    assert len(rows_in(written)) == 1
-    assert json.loads(written.manifest.read_text())["skipped"]["documents"] == 1
+def test_what_is_no_range_is_malformed_input(tokenizer, tmp_path):
+    path, options = tmp_path / "in.jsonl", {"format": "parquet", "loss_mask": "no_loss"}
+    for text, ranges, message in (
+        *(
+            (b"low", ranges, "expected ranges without loss, pairs .* from 0 to 3")
+            for ranges in ([[0, 4]], [[2, 1]], [[-1, 2]], [[0.5, 1]], [[True, 1]], [0, 1], "0-1", {"a": 1}, [[0]])
+        ),
+        (b"low\xff", [[0, 1]], "expected UTF-8, because ranges without loss count"),
+    ):
+        path.write_bytes(b'{"text": "%s", "no_loss": %s}\n' % (text, json.dumps(ranges).encode()))
+        with path.open("a") as file:
+            file.write('{"text": "newest", "no_loss": null}\n')
+        with case(ranges), pytest.raises(ValueError, match=rf"in\.jsonl: record 0: {message}"):
+            tokenizer.encode_files(path, tmp_path / "out", **options)
+        source = Source(str(path), errors="bytes", on_error="skip")
+        written = tokenizer.encode_files(source, tmp_path / "out", **options)
+        assert len(rows_in(written)) == 1
+        assert json.loads(written.manifest.read_text())["skipped"]["documents"] == 1
 
 
 def test_a_part_names_the_record_of_its_file(tokenizer, tmp_path):
     path = write(tmp_path / "in.jsonl", [*[("low newest", None)] * 30, ("low", [[0, 4]])])
     with pytest.raises(ValueError, match=r"in\.jsonl: record 30: expected ranges without loss"):
         tokenizer.encode_files(path, tmp_path / "out", format="parquet", loss_mask="no_loss", shard=(1, 2))
-
-
-def test_batches_are_limited_by_their_ranges(tmp_path, monkeypatch):
-    monkeypatch.setattr(documents, "BLOCK_BYTES", 10_000)
-    path = write(tmp_path / "in.jsonl", [("low", [[0, 1]] * 100)] * 10)
-    [shard] = plan(Source(str(path)))
-    batches = [
-        *documents._in_batches(ErrorPolicy(shard, Skipped(), copied=("no_loss",)), 0, has_rows=True, has_ranges=True)
-    ]
-    assert [len(texts) for texts, _ in batches] == [1] * 10
-
-
-def test_a_copied_column_may_be_named_loss_mask(tokenizer, tmp_path):
-    path = tmp_path / "in.jsonl"
-    path.write_text('{"text": "low", "loss_mask": "a"}\n')
-    written = tokenizer.encode_files(path, tmp_path / "out", format="parquet", copy_columns=["loss_mask"])
-    assert pq.read_table(written.ids).column("loss_mask").to_pylist() == ["a"]
-
-
-def test_ranges_need_characters(tokenizer, tmp_path):
-    path = tmp_path / "in.jsonl"
-    path.write_bytes(b'{"text": "low\xff", "no_loss": [[0, 1]]}\n')
-    with pytest.raises(ValueError, match=r"in\.jsonl: record 0: expected UTF-8, because ranges without loss count"):
-        tokenizer.encode_files(path, tmp_path / "out", format="parquet", loss_mask="no_loss")
-
-
-def test_what_has_no_place_is_refused(tokenizer, tmp_path):
-    path = write(tmp_path / "in.jsonl", [("low", None)])
-    (tmp_path / "a.txt").write_text("low")
-
-    def encode(source=path, **options):
-        options = {"format": "parquet", "loss_mask": "no_loss", **options}
-        return tokenizer.encode_files(
-            source, tmp_path / "out.npy" if options["format"] == "npy" else tmp_path / "out", **options
-        )
-
-    for format in ("npy", "megatron", "nanogpt", "llm.c", "mds"):
-        with pytest.raises(
-            ValueError, match="loss_mask: expected a format with a place for loss masks: 'datatrove', 'pa"
-        ):
-            encode(format=format)
-    with pytest.raises(ValueError, match="loss_mask: expected no dropout"):
-        encode(dropout=0.1, seed=1)
-    with pytest.raises(ValueError, match="loss_mask: expected sources of records"):
-        encode(tmp_path / "a.txt")
-    with pytest.raises(ValueError, match="copy_columns: expected different names other than 'input_ids', 'loss_mask'"):
-        encode(copy_columns=["loss_mask"])
-    with pytest.raises(ValueError, match="the columns to copy, 'other' among them"):
-        encode(loss_mask="other")
-    assert not [*tmp_path.glob("out*")]
-
-
-def test_the_command_writes_masks(tokenizer, tmp_path):
-    path = write(tmp_path / "in.jsonl", [("low", [(0, 1)])])
-    tokenizer.save_pretrained(tmp_path / "tokenizer")
-    run(
-        "encode-files",
-        tmp_path / "tokenizer",
-        path,
-        "-o",
-        tmp_path / "c",
-        "--format",
-        "datatrove",
-        "--loss-mask",
-        "no_loss",
-    )
-    assert (tmp_path / "c.ds.loss").read_bytes()[-1] == 1
 
 
 CHATML = """{%- for m in messages %}<|im_start|>{{ m.role }}

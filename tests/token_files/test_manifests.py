@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hf_bpe import BPETokenizer
 from hf_bpe.token_files import merge_manifests
 from support.cases import case
+from support.token_files import write_jsonl
 
 REMOVED = object()
 LONG = "x" * 20_000
@@ -18,16 +18,6 @@ VALUES = [
     *(REMOVED, None, True, -1, 3, 1.5, 10**30, "x", "../x", [], [None], ["x"], [[0, 1]], {}, {"a": 1}, "\ud800"),
     *(LONG, [LONG], {LONG: 1}),
 ]
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return BPETokenizer.train(["low lower"], num_merges=3, special_tokens=["<|endoftext|>"])
-
-
-def write_jsonl(path, records):
-    path.write_text('{"text": "low"}\n' * records)
-    return path
 
 
 def places(value, path=()):
@@ -52,7 +42,7 @@ def changed(value, path, new):
 
 
 def test_damaged_manifests_of_parts_are_refused_by_name(tokenizer, tmp_path):
-    source = write_jsonl(tmp_path / "in.jsonl", 9)
+    source = write_jsonl(tmp_path / "in.jsonl", ["low"] * 9)
     parts = [tokenizer.encode_files(source, tmp_path / "c.npy", shard=(part, 2)) for part in range(2)]
     manifest = parts[0].manifest
     valid = json.loads(manifest.read_text())
@@ -74,7 +64,7 @@ def test_damaged_manifests_of_parts_are_refused_by_name(tokenizer, tmp_path):
 
 @pytest.mark.parametrize("key", ["shuffle", "document_index"])
 def test_manifests_with_unknown_keys_are_refused(tokenizer, tmp_path, key):
-    source = write_jsonl(tmp_path / "in.jsonl", 9)
+    source = write_jsonl(tmp_path / "in.jsonl", ["low"] * 9)
     for part in range(2):
         manifest = tokenizer.encode_files(source, tmp_path / "c.npy", shard=(part, 2)).manifest
         manifest.write_text(json.dumps({**json.loads(manifest.read_text()), key: 1}))
@@ -85,7 +75,7 @@ def test_manifests_with_unknown_keys_are_refused(tokenizer, tmp_path, key):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are text here")
 def test_names_of_files_that_are_not_text_are_written(tokenizer, tmp_path):
-    source = write_jsonl(Path(tmp_path, os.fsdecode(b"caf\xe9 \xc3\xa9.jsonl")), 4)
+    source = write_jsonl(Path(tmp_path, os.fsdecode(b"caf\xe9 \xc3\xa9.jsonl")), ["low"] * 4)
     for part in range(2):
         tokenizer.encode_files(source, tmp_path / "c.npy", shard=(part, 2))
     merged = merge_manifests(tmp_path / "c.npy")

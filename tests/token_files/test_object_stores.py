@@ -14,17 +14,14 @@ import pytest
 from hf_bpe import BPETokenizer, Source, WordCounts, count
 from hf_bpe._utils import object_stores
 from hf_bpe.distributed import ArrowEncoder
-from hf_bpe.token_files import _documents as documents
-from hf_bpe.token_files import _pieces as pieces
-from hf_bpe.token_files import _stream as stream
 from hf_bpe.token_files import merge_manifests
 from support.cases import case
 from support.commands import error, run
 from support.killing import forked
 from support.profiles import by_profile, scaled
 from support.s3_server import BUCKET, s3_server
+from support.token_files import END, set_limits, write_jsonl
 
-END = "<|endoftext|>"
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: pip install fsspec")
 needs_s3 = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("moto", "s3fs", "werkzeug"))),
@@ -92,20 +89,12 @@ def store(request, tmp_path):
     return Store(f"memory://{tmp_path.name}", {})
 
 
-@pytest.fixture(scope="module")
-def tokenizer():
-    return BPETokenizer.train(
-        ["low low low lower lower widest widest 你好 你好 42"], num_merges=15, special_tokens=[END]
-    )
-
-
 @pytest.fixture
 def corpus(tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
     for name in "abc":
-        lines = [json.dumps({"text": f"widest {name} {number} 你好\n" * (number % 7)}) for number in range(100)]
-        (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        write_jsonl(folder / f"{name}.jsonl", [f"widest {name} {at} 你好\n" * (at % 7) for at in range(100)])
     return folder
 
 
@@ -183,9 +172,6 @@ def test_runs_replace_only_their_own_files(tokenizer, corpus, store, tmp_path):
     tokenizer.encode_files(corpus / "a.jsonl", output, shard_tokens=300, overwrite=True, **options)
     tokenizer.encode_files(corpus / "a.jsonl", tmp_path / "out" / "c", format="megatron", shard_tokens=300)
     assert store.files("out") == local_files(tmp_path / "out")
-    store.put("out/c-00099.bin", b"precious")
-    with pytest.raises(FileExistsError, match=rf"{store.url}/out/c\.manifest\.json is of another run"):
-        tokenizer.encode_files(corpus / "a.jsonl", output, shard_tokens=300, **options)
     store.put("a.parquet", b"precious")
     source = Source(f"{store.url}/a.parquet", errors="bytes")
     with pytest.raises(ValueError, match=r"output: .*/a\.parquet is a source; choose another output"):
@@ -273,15 +259,16 @@ def test_interrupted_uploads_are_done_again(tokenizer, corpus, broken, monkeypat
     assert not object_stores.exists(f"{written.manifest}.uploading")
 
 
-def test_merging_replaces_a_manifest_only_with_overwrite(tokenizer, corpus, tmp_path):
+@pytest.mark.parametrize("manifest", [b"{}", b"\xff"], ids=["other", "damaged"])
+def test_merging_replaces_a_manifest_only_with_overwrite(tokenizer, corpus, tmp_path, manifest):
     there = Store(f"memory://{tmp_path.name}", {})
     output = f"{there.url}/c"
     tokenizer.encode_files(corpus, output, shard=(0, 1), format="megatron")
-    there.put("c.manifest.json", b"{}")
-    with pytest.raises(FileExistsError, match=r"c\.manifest\.json is of another run"):
+    there.put("c.manifest.json", manifest)
+    with pytest.raises(FileExistsError, match=rf"{output}\.manifest\.json is of another run"):
         merge_manifests(output)
-    assert there.files("")["c.manifest.json"] == b"{}"
-    merge_manifests(output, overwrite=True)
+    assert there.files("")["c.manifest.json"] == manifest
+    assert merge_manifests(output, overwrite=True).manifest == f"{output}.manifest.json"
     merge_manifests(output)  # of the same run
     assert json.loads(there.files("")["c.manifest.json"])["tokens"]
 
@@ -341,57 +328,32 @@ def test_commands_write_to_stores(tokenizer, corpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tokenizer.save_pretrained("tok")
     there = Store(f"memory://{tmp_path.name}", {})
-    run("encode-files", "tok", "in", "-o", "whole", "--format", "megatron")
-    for index in range(2):
-        run("encode-files", "tok", "in", "-o", f"{there.url}/out/c", "--format", "megatron", "--shard", f"{index}/2")
-    assert "c-00000-of-00002.manifest.json already exists; give --force" in error(
-        "encode-files", "tok", "in", "-o", f"{there.url}/out/c", "--format", "megatron", "--shard", "0/2"
-    )
-    for shards in ((), ("--shard-tokens", "100")):
-        there.put(f"foreign{len(shards)}/{'d-00000.bin' if shards else 'd.bin'}", b"precious")
-        arguments = (
-            "encode-files",
-            "tok",
-            "in",
-            "-o",
-            f"{there.url}/foreign{len(shards)}/d",
-            "--format",
-            "megatron",
-            *shards,
-        )
+    for shards, name in (((), "d.bin"), (("--shard-tokens", "100"), "d-00000.bin")):
+        there.put(f"{len(shards)}/{name}", b"precious")
+        output = f"{there.url}/{len(shards)}/d"
+        arguments = ["encode-files", "tok", "in", "-o", output, "--format", "megatron", *shards]
         assert "is of another run" in error(*arguments)
-        assert [*there.files(f"foreign{len(shards)}").values()] == [b"precious"]
+        assert [*there.files(str(len(shards))).values()] == [b"precious"]
         run(*arguments, "--force")
+        assert "d.manifest.json already exists; give --force" in error(*arguments)
+    run("encode-files", "tok", "in", "-o", f"{there.url}/out/c", "--format", "megatron", "--shard", "0/1")
     printed = json.loads(run("encode-files", "--merge", f"{there.url}/out", "--json").stdout)
-    files = there.files("out")
-    ids = [files[path.rpartition("/")[2]] for path in printed["files"] if path.endswith(".bin")]
-    assert b"".join(ids) == (tmp_path / "whole.bin").read_bytes()
+    assert printed["manifest"] == f"{there.url}/out/c.manifest.json"
     run("count", "in", "-o", f"{there.url}/x.counts", "--work-dir", "work")
     assert "already exists; give --force" in error("count", "in", "-o", f"{there.url}/x.counts")
     assert WordCounts.load(f"{there.url}/x.counts") == count(corpus)
 
 
-def test_errors_name_the_place_and_the_cause(tokenizer, corpus, tmp_path, monkeypatch):
-    class Full(fsspec.get_filesystem_class("memory")):
-        protocol = "full"
-
-        def put_file(self, *_, **__):
-            raise OSError("the store is full")
-
-    fsspec.register_implementation("full", Full, clobber=True)
-    with pytest.raises(OSError, match=r"full://b/c\.manifest\.json\.uploading cannot be written: the store is full"):
-        tokenizer.encode_files(corpus, "full://b/c", format="megatron")
-    with pytest.raises(ValueError, match="output: expected a path or a plain URL"):
-        tokenizer.encode_files(corpus, "simplecache::s3://b/c.npy")
-
-
-def test_damaged_manifest_of_the_whole_is_not_replaced(tokenizer, corpus):
-    tokenizer.encode_files(corpus, "memory://damaged/c", format="megatron", shard=(0, 1))
-    fsspec.filesystem("memory").pipe_file("/damaged/c.manifest.json", b"\xff")
-    with pytest.raises(FileExistsError, match=r"memory://damaged/c\.manifest\.json is of another run"):
-        merge_manifests("memory://damaged/c")
-    merged = merge_manifests("memory://damaged/c", overwrite=True)
-    assert merged.manifest == "memory://damaged/c.manifest.json"
+def test_errors_name_the_place_and_the_cause(tokenizer, corpus, broken, monkeypatch):
+    monkeypatch.setattr(Broken, "refused", ("",))
+    with pytest.raises(OSError, match=r"/c\.manifest\.json\.uploading cannot be written: the store is full"):
+        tokenizer.encode_files(corpus, f"{broken.url}/c", format="megatron")
+    for output, message in (
+        ("simplecache::s3://b/c.npy", "output: expected a path or a plain URL"),
+        ("memory://bucket/c", r"^output: expected a name that ends in \.npy, got 'c'$"),  # not of a local folder
+    ):
+        with pytest.raises(ValueError, match=message):
+            tokenizer.encode_files(corpus, output, format="npy")
 
 
 def test_store_that_does_not_answer_is_not_taken_for_empty(monkeypatch):
@@ -482,9 +444,7 @@ def test_killed_parts_run_again_on_other_machines(tokenizer, corpus, s3, tmp_pat
     """Kill a run again and again at random times, with nothing left but the store, until it survives."""
     options = {"format": "megatron", "shard_tokens": 400, "shard": (0, 1)}
     whole = tokenizer.encode_files(corpus, tmp_path / "whole" / "c", **options)
-    monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
-    monkeypatch.setattr(pieces, "_MAX_IDS", 100)
-    monkeypatch.setattr(documents, "BLOCK_BYTES", 200)
+    set_limits(monkeypatch, unit_bytes=1, piece_ids=100, block_bytes=200)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     options |= {"num_workers": 1, "storage_options": s3.options}
     s3.app.faults, s3.app.delay = 0.03, 0.005
@@ -514,9 +474,3 @@ def test_killed_parts_run_again_on_other_machines(tokenizer, corpus, s3, tmp_pat
     s3.app.faults = s3.app.delay = 0.0
     assert s3.files("out") == local_files(tmp_path / "whole")
     assert len(whole.files) > 4
-
-
-def test_an_output_with_a_wrong_name_is_named(tokenizer, corpus):
-    """Not the local folder that stands for the URL."""
-    with pytest.raises(ValueError, match=r"^output: expected a name that ends in \.npy, got 'c'$"):
-        tokenizer.encode_files(corpus, "memory://bucket/c", format="npy")

@@ -1,4 +1,4 @@
-"""A record is a document on every road: one row, whatever its text holds."""
+"""A record is a document on every way in: one row, whatever its text holds."""
 
 import gzip
 import json
@@ -6,13 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from hf_bpe import BPETokenizer, Source
-from hf_bpe.counting import plan
-from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import merge_manifests
+from support.token_files import END, set_limits, write_jsonl
 
-END = "<|endoftext|>"
 TEXTS = [
     "low\nlower\n\n",
     f"low{END}lower",
@@ -23,11 +20,6 @@ TEXTS = [
     "",
     "你\n",
 ] * 5
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return BPETokenizer.train(["low lower lowest newest"], num_merges=8, special_tokens=[END])
 
 
 @pytest.fixture(scope="module")
@@ -78,20 +70,25 @@ def test_each_row_of_a_record_batch_is_a_document(tmp_path, tokenizer, expected)
     assert [row for row in table["input_ids"].to_pylist() if row] == expected
 
 
-def test_a_text_file_is_a_document_up_to_each_separator(tokenizer, tmp_path):
-    """Its lines are none: plain text has no records."""
-    (tmp_path / "a.txt").write_text("low\nlower\n", encoding="utf-8")
-    (tmp_path / "b.txt").write_text(f"low\n{END}lower\n", encoding="utf-8")
-    encode = tokenizer.encode
-    expected = [encode("low\nlower\n" + END), encode("low\n" + END), encode("lower\n" + END)]
-    assert rows(tokenizer.encode_files([tmp_path / "a.txt", tmp_path / "b.txt"], tmp_path / "out.npy")) == expected
+@pytest.mark.parametrize(
+    ("record", "options", "sizes"),
+    [
+        ({"text": ""}, {"format": "npy"}, [3, 2]),
+        ({"text": "low", "id": "x" * 160}, {"format": "parquet", "copy_columns": ["id"]}, [2, 2, 1]),
+        ({"text": "low", "no_loss": [[0, 1]] * 3}, {"format": "parquet", "loss_mask": "no_loss"}, [1] * 5),
+    ],
+)
+def test_batches_are_limited_by_all_that_records_hold(tokenizer, tmp_path, monkeypatch, record, options, sizes):
+    pytest.importorskip("pyarrow")
+    in_batches, found = documents._in_batches, []
 
+    def observed(*arguments, **named):
+        for batch in in_batches(*arguments, **named):
+            found.append(len(batch[0]))
+            yield batch
 
-def test_empty_records_do_not_gather_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(documents, "BLOCK_BYTES", 10_000)
-    path = tmp_path / "in.jsonl"
-    path.write_text('{"text": ""}\n' * 1000)
-    [shard] = plan(Source(str(path)))
-    batches = [*documents._in_batches(ErrorPolicy(shard, Skipped()), 0)]
-    assert sum(len(texts) for texts, _ in batches) == 1000
-    assert max(len(texts) for texts, _ in batches) <= 100
+    monkeypatch.setattr(documents, "_in_batches", observed)
+    set_limits(monkeypatch, block_bytes=300)
+    path = write_jsonl(tmp_path / "in.jsonl", [record] * 5)
+    tokenizer.encode_files(path, tmp_path / ("out.npy" if options["format"] == "npy" else "out"), **options)
+    assert found == sizes

@@ -13,12 +13,11 @@ import pytest
 from tqdm import tqdm
 
 from hf_bpe import BPETokenizer
-from hf_bpe.token_files import _documents as documents
 from support.killing import forked, kill_before_move
 from support.profiles import by_profile, scaled
+from support.token_files import END, set_limits, write_jsonl
 from support.trees import snapshot
 
-END = "<|endoftext|>"
 OLD = ["low lower", "lowest", "newest low", "widest"] * 3
 NEW = ["newer and wider", "it's 12345", "你好 low", "lowest of the low", "widest"] * 4
 
@@ -35,19 +34,16 @@ def tokenizer():
     return BPETokenizer.train([*OLD, *NEW], num_merges=12, special_tokens=[END])
 
 
-def write_jsonl(path, texts):
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
-    return path
-
-
 class Corpus:
     """An old corpus in FOLDER/out, and how it is replaced."""
 
-    def __init__(self, tokenizer, folder, form):
+    def __init__(self, tokenizer, folder, form, has_work_dir):
         self.tokenizer, self.folder, self.options = tokenizer, folder, FORMS[form]
+        self.work = folder / "work" if has_work_dir else None
         self.output = folder / "out" / ("x.npy" if form == "one" else "x")
         self.place = self.output if form == "folder" else folder / "out"
         self.manifest = "manifest.json" if form == "folder" else "x.manifest.json"
+        self.replacing = self.place / f".{self.manifest}.replacing"
         self.new_source = write_jsonl(folder / "new.jsonl", NEW)
         (folder / "out").mkdir()
         write = tokenizer.encode_files
@@ -58,8 +54,9 @@ class Corpus:
         write(write_jsonl(folder / "old.jsonl", OLD), self.output, **self.options)
         self.old = self.files()
 
-    def replace(self, **options):
-        return self.tokenizer.encode_files(self.new_source, self.output, overwrite=True, **self.options, **options)
+    def replace(self):
+        options = {"overwrite": True, "work_dir": self.work, **self.options}
+        return self.tokenizer.encode_files(self.new_source, self.output, **options)
 
     def files(self):
         """Return what readers see: all that is not hidden."""
@@ -74,30 +71,31 @@ class Corpus:
 
 
 @pytest.fixture(params=FORMS)
-def corpus(request, tokenizer, tmp_path):
-    return Corpus(tokenizer, tmp_path, request.param)
+def form(request):
+    return request.param
 
 
-@pytest.mark.parametrize("work", [None, "work"])
-def test_corpus_is_replaced_as_a_whole(corpus, work):
-    options = {} if work is None else {"work_dir": corpus.folder / work}
-    written = corpus.replace(**options)
+@pytest.fixture(params=[False, True], ids=["no work folder", "work folder"])
+def corpus(request, form, tokenizer, tmp_path):
+    return Corpus(tokenizer, tmp_path, form, request.param)
+
+
+def test_corpus_is_replaced_as_a_whole(corpus):
+    written = corpus.replace()
     assert corpus.files() == corpus.new != corpus.old
     assert {path.name for path in corpus.place.iterdir()} == {*corpus.new}
-    assert corpus.replace(**options) == written  # with a work folder, of what is there
+    assert corpus.replace() == written  # with a work folder, of what is there
     assert corpus.files() == corpus.new
 
 
-@pytest.mark.parametrize("work", [None, "work"])
-def test_failure_after_a_shard_leaves_the_old_corpus(corpus, work, monkeypatch):
-    monkeypatch.setattr(documents, "BLOCK_BYTES", 1)  # so that shards are written before the source is read on
+def test_failure_after_a_shard_leaves_the_old_corpus(corpus, monkeypatch):
+    set_limits(monkeypatch, block_bytes=1)  # so that shards are written before the source is read on
     good = corpus.new_source.read_text()
     corpus.new_source.write_text(good + "no JSON\n")
-    options = {} if work is None else {"work_dir": corpus.folder / work}
     with pytest.raises(ValueError, match="line 21: expected a JSON object"):
-        corpus.replace(**options)
+        corpus.replace()
     assert corpus.files() == corpus.old
-    if work is None:
+    if corpus.work is None:
         assert {path.name for path in corpus.place.iterdir()} == {*corpus.old}
         corpus.new_source.write_text(good)
         corpus.replace()
@@ -106,9 +104,7 @@ def test_failure_after_a_shard_leaves_the_old_corpus(corpus, work, monkeypatch):
 
 @scaled
 @needs_fork
-@pytest.mark.parametrize("work", [None, "work"])
-def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, work, request):
-    options = {} if work is None else {"work_dir": corpus.folder / work}
+def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, request):
     saved = corpus.folder.parent / f"{corpus.folder.name}.saved"
     shutil.copytree(corpus.folder, saved)
     every = by_profile(quick=8, thorough=1)  # of steps, and others for each form
@@ -116,14 +112,14 @@ def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, work, re
 
         def replace_and_be_killed(number=number):
             kill_before_move(number, ("replace", "unlink", "mkdir", "rmdir"))
-            corpus.replace(**options)
+            corpus.replace()
 
         code = forked(replace_and_be_killed)
         corpus.check_readable()
         if code == 0:
             break
         assert code == -signal.SIGKILL
-        corpus.replace(**options)
+        corpus.replace()
         assert corpus.files() == corpus.new, f"killed before step {number}"
         assert {path.name for path in corpus.place.iterdir()} == {*corpus.new}
         shutil.rmtree(corpus.folder)
@@ -134,15 +130,13 @@ def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, work, re
 
 @scaled
 @needs_fork
-@pytest.mark.parametrize("work", [None, "work"])
-def test_replacement_killed_at_random_times_is_finished(corpus, work):
-    options = {} if work is None else {"work_dir": corpus.folder / work}
+def test_replacement_killed_at_random_times_is_finished(corpus):
     saved = corpus.folder.parent / f"{corpus.folder.name}.saved"
     shutil.copytree(corpus.folder, saved)
     random = Random(1)
     for _ in range(by_profile(quick=1, thorough=10)):
         start = time.monotonic()
-        corpus.replace(**options)
+        corpus.replace()
         duration = time.monotonic() - start
         kills = 0
         for _ in range(4):  # again and again, as a machine that is preempted
@@ -153,22 +147,20 @@ def test_replacement_killed_at_random_times_is_finished(corpus, work):
                 tqdm.set_lock(
                     threading.RLock()
                 )  # that of tqdm is shared with this process, and may be held when killed
-                corpus.replace(**options)
+                corpus.replace()
                 os._exit(0)
             time.sleep(random.uniform(0, duration))
             os.kill(child, signal.SIGKILL)
             kills += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
             corpus.check_readable()
-            corpus.replace(**options)
+            corpus.replace()
             assert corpus.files() == corpus.new
 
 
+@pytest.mark.parametrize("corpus", [False], indirect=True)
 def test_replacement_of_another_program_is_not_carried_out(corpus):
     """Put a folder there that looks as if a killed process had left it, with other names of files in it."""
-    ready = corpus.place / (
-        ".manifest.json.replacing" if corpus.place == corpus.output else ".x.manifest.json.replacing"
-    )
-    secret = corpus.folder / "secret"
+    ready, secret = corpus.replacing, corpus.folder / "secret"
     secret.write_text("the user's")
     mark = "hf_bpe replacing 1"
     for order, message in (
@@ -189,11 +181,9 @@ def test_replacement_of_another_program_is_not_carried_out(corpus):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege on Windows")
+@pytest.mark.parametrize("corpus", [False], indirect=True)
 def test_folder_of_a_replacement_is_no_link(corpus):
-    ready = corpus.place / (
-        ".manifest.json.replacing" if corpus.place == corpus.output else ".x.manifest.json.replacing"
-    )
-    ready.symlink_to(corpus.folder)
+    corpus.replacing.symlink_to(corpus.folder)
     with pytest.raises(NotADirectoryError, match="replacing is a link or a file"):
         corpus.replace()
     assert corpus.files() == corpus.old

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from pathlib import Path
-from random import Random
 
 import numpy as np
 import pytest
@@ -14,23 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_bpe import BPETokenizer, Source
-from hf_bpe.token_files import _documents as documents
-from hf_bpe.token_files import _pieces as pieces
-from hf_bpe.token_files import _stream as stream
 from hf_bpe.token_files import merge_manifests
 from support.commands import error, run
-from support.killing import forked, kill_before_move
 from support.profiles import by_profile, scaled
-from support.token_files import content
-
-END = "<|endoftext|>"
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return BPETokenizer.train(
-        ["low low low lower lower widest widest 你好 你好 42"], num_merges=15, special_tokens=[END]
-    )
+from support.token_files import END, content, read_table, write_jsonl
 
 
 def write_corpus(folder, records=100):
@@ -51,8 +37,10 @@ def corpus(tmp_path):
     return write_corpus(tmp_path / "in")
 
 
-def encode_all(tokenizer, sources, output, number, **options):
-    return [tokenizer.encode_files(sources, output, shard=(index, number), **options) for index in range(number)]
+def encode_all(tokenizer, sources, output, number, reverse=False, **options):
+    indices = range(number)[:: -1 if reverse else 1]
+    parts = [tokenizer.encode_files(sources, output, shard=(index, number), **options) for index in indices]
+    return parts[:: -1 if reverse else 1]
 
 
 def manifest_of(written):
@@ -87,12 +75,7 @@ def ids_in(path):
     if path.suffix == ".npy":
         return np.load(path).astype("<u4").tobytes()
     if path.suffix in (".parquet", ".arrow"):
-        arrow = pytest.importorskip("pyarrow")
-        if path.suffix == ".parquet":
-            table = pytest.importorskip("pyarrow.parquet").read_table(path)
-        else:
-            table = arrow.ipc.open_stream(path.read_bytes()).read_all()
-        return np.array([token for row in table["input_ids"].to_pylist() for token in row], "<u4").tobytes()
+        return np.array([token for row in read_table(path)["input_ids"].to_pylist() for token in row], "<u4").tobytes()
     data = path.read_bytes()
     if path.suffix == ".mds":
         number, *offsets = np.frombuffer(data, "<u4", 2 + int(np.frombuffer(data, "<u4", 1)[0]))
@@ -116,8 +99,7 @@ def ids_in(path):
 def test_any_number_of_parts_holds_each_record_once(tokenizer, tmp_path_factory, files, number, is_packed):
     folder = tmp_path_factory.mktemp("shares")
     for name, texts in enumerate(files):
-        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+        write_jsonl(folder / f"{name}.jsonl", texts)
     parts = encode_all(tokenizer, folder, folder / "out" / "c", number, format="nanogpt", pack=is_packed)
     data = b"".join(part.ids.read_bytes() for part in parts if part.files)
     if is_packed is None:
@@ -143,23 +125,16 @@ def test_randomness_does_not_depend_on_parts(tokenizer, corpus, tmp_path):
 
 
 def test_copied_columns_and_shards_of_parts(tokenizer, corpus, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("pyarrow")
     options = {"format": "parquet", "copy_columns": ["url"], "shard_tokens": 200}
     whole = tokenizer.encode_files(corpus, tmp_path / "whole" / "c", **options)
-    parts = encode_all(tokenizer, corpus, tmp_path / "out" / "c", 3, **options)
+    parts = encode_all(tokenizer, corpus, tmp_path / "out" / "c", 3, reverse=True, **options)
     assert parts[1].files[0].name == "c-00001-of-00003-00000.parquet"
     merged = merge_manifests(tmp_path / "out" / "c")
     rows, expected = (
-        [row for path in files for row in parquet.read_table(path).to_pylist()] for files in (merged.files, whole.files)
+        [row for path in files for row in read_table(path).to_pylist()] for files in (merged.files, whole.files)
     )
     assert rows == expected
-
-
-def test_shards_of_parts_are_told_apart_in_any_order(tokenizer, corpus, tmp_path):
-    options = {"format": "megatron", "shard_tokens": 50}
-    for part in (1, 0):
-        tokenizer.encode_files(corpus, tmp_path / "out" / "c", shard=(part, 2), **options)
-    merge_manifests(tmp_path / "out")
 
 
 def test_part_that_runs_twice_writes_the_same_bytes(tokenizer, corpus, tmp_path):
@@ -177,40 +152,6 @@ def test_part_that_runs_twice_writes_the_same_bytes(tokenizer, corpus, tmp_path)
     again = tokenizer.encode_files(corpus, tmp_path / "a" / "c", **options, work_dir=tmp_path / "work", num_workers=2)
     assert [path.read_bytes() for path in (*again.files, again.manifest)] == before
     assert tokenizer.encode_files(corpus, tmp_path / "a" / "c", **options, work_dir=tmp_path / "work") == again
-
-
-@scaled
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-@pytest.mark.parametrize(("shard_tokens", "steps"), [(None, 20), (200, 40)], ids=["one", "shards"])
-def test_killed_parts_resume_to_the_same_files(tokenizer, corpus, tmp_path, monkeypatch, shard_tokens, steps):
-    """Kill each part again and again, each time some steps after it has resumed, until it survives."""
-    options = {"format": "megatron", "shard_tokens": shard_tokens, "num_workers": 1}
-    expected = [
-        [path.read_bytes() for path in part.files]
-        for part in encode_all(tokenizer, corpus, tmp_path / "whole" / "c", 3, **options)
-    ]
-    monkeypatch.setattr(stream, "_UNIT_BYTES", 1)
-    monkeypatch.setattr(pieces, "_MAX_IDS", 100)
-    monkeypatch.setattr(documents, "BLOCK_BYTES", 200)
-    random, kills = Random(0), 0
-    for index in range(3):
-
-        def encode(index=index):
-            work = tmp_path / f"work{index}"
-            return tokenizer.encode_files(corpus, tmp_path / "out" / "c", shard=(index, 3), work_dir=work, **options)
-
-        def encode_and_be_killed(encode=encode):
-            kill_before_move(random.randrange(by_profile(quick=steps, thorough=6)))
-            encode()
-
-        while forked(encode_and_be_killed) != 0:
-            kills += 1
-            random.random()  # the child draws from its own copy
-        assert [path.read_bytes() for path in encode().files] == expected[index]
-    assert kills > 2
-    merged = merge_manifests(tmp_path / "out")
-    assert [path.read_bytes() for path in merged.files] == [data for part in expected for data in part]
-    assert not [*(tmp_path / "out").glob(".*")]
 
 
 def test_merging_tells_what_is_wrong(tokenizer, corpus, tmp_path):
@@ -267,37 +208,16 @@ def test_merging_tells_what_is_wrong(tokenizer, corpus, tmp_path):
     assert merge_manifests(out / "c", overwrite=True) == merged
 
 
-def test_wrong_parts_are_refused(tokenizer, corpus, tmp_path):
-    def encode(shard, error, message):
-        with pytest.raises(error, match=message):
-            tokenizer.encode_files(corpus, tmp_path / "c", format="megatron", shard=shard)
-
-    encode((2, 2), ValueError, r"shard: expected \(0, 2\) to \(1, 2\), got \(2, 2\)")
-    encode((0, 0), ValueError, "shard: N: expected at least 1, got 0")
-    encode((-1, 2), ValueError, "shard: I: expected at least 0, got -1")
-    encode("0/2", TypeError, r"shard: expected two numbers \(I, N\), such as \(0, 8\), got '0/2'")
-    encode((0.0, 2), TypeError, "shard: I: ")
-
-
 def test_commands_encode_and_merge_parts(tokenizer, corpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tokenizer.save_pretrained("tok")
-    run("encode-files", "tok", "in", "-o", "whole", "--format", "megatron")
+    arguments = ["encode-files", "tok", "in", "--format", "megatron", "-o"]
+    run(*arguments, "whole")
     for index in range(3):
-        run("encode-files", "tok", "in", "-o", "out/c", "--format", "megatron", "--shard", f"{index}/3")
-    assert "already exists; give --force" in error(
-        "encode-files", "tok", "in", "-o", "out/c", "--format", "megatron", "--shard", "0/3"
-    )
+        run(*arguments, "out/c", "--shard", f"{index}/3")
+    assert "already exists; give --force" in error(*arguments, "out/c", "--shard", "0/3")
     printed = json.loads(run("encode-files", "--merge", "out", "--json").stdout)
-    assert b"".join(content(Path(path)) for path in printed["files"] if path.endswith(".bin")) == content(
-        Path("whole.bin")
-    )
+    ids = b"".join(content(Path(path)) for path in printed["files"] if path.endswith(".bin"))
+    assert ids == content(Path("whole.bin"))
     assert printed["manifest"] == "out/c.manifest.json"
     assert run("encode-files", "--merge", "out/c").stderr.startswith("hf-bpe: ")
-    assert "expected I/N, from 0/N to N-1/N, got '3/3'" in error(
-        "encode-files", "tok", "in", "-o", "c", "--shard", "3/3", code=2
-    )
-    assert "--shard: standard input cannot be read again" in error(
-        "encode-files", "tok", "-o", "c.npy", "--shard", "0/3", code=2
-    )
-    assert error("encode-files", "--merge", "nothing").startswith("nothing: no manifest of a part")
