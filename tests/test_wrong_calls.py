@@ -10,8 +10,8 @@ from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, accelerate, analy
 from hf_bpe.pretokenizers import canonical_pattern
 from support.commands import run
 
-# Arguments → a part of the message. TEXT, FOLDER, NORMALIZED, RANKS, BINARY, XZ and COUNTS are files, OUT and MISSPELT
-# names of none.
+# Arguments → a part of the message. TEXT, FOLDER, NORMALIZED, RANKS, BINARY, BLANK, XZ, COUNTS and EMPTY are files and
+# folders, OUT and MISSPELT names of none.
 COMMANDS = {
     "": "Usage",
     "trian": "no command 'trian'; did you mean train",
@@ -30,6 +30,7 @@ COMMANDS = {
     "train TEXT -o OUT --vocab-size 300 --workers 0": "--workers: expected at least 1",
     "train TEXT -o OUT --vocab-size 300 --workers x": "--workers: expected a whole number",
     "train TEXT -o OUT --vocab-size 300 --length-penalty x": "--length-penalty: expected a number",
+    "train TEXT -o OUT --vocab-size 300 --length-penalty inf": "--length-penalty: expected a finite number",
     "train TEXT -o OUT --vocab-size 300 --max-memory 10": "--max-memory: 10 bytes is too little.*give at least",
     "train TEXT -o OUT --vocab-size 300 --max-memory much": "--max-memory: expected",
     "train TEXT -o OUT --vocab-size 300 --weight 1 --weight 2": "--weight: got 2 for 1; give one for each",
@@ -38,11 +39,16 @@ COMMANDS = {
     "train TEXT -o OUT --vocab-size 300 --pattern [": "pattern",
     "train TEXT -o OUT --vocab-size 300 --normalizer NFX": "normalizer: expected one of .*got 'NFX'",
     "train TEXT -o OUT --vocab-size 300 --special-token a": "special token",
+    "train TEXT -o OUT --num-merges 9 --num-merges 8 --superwords-after 2 --superwords-after 3": (
+        "--superwords-after: expected one number"
+    ),
+    "train --counts COUNTS -o OUT --num-merges 9 --superwords-after 2": "--superword-counts: is required",
     "train TEXT -o OUT --vocab-size 300 --initial nothing": "no file or folder 'nothing'",
     "train TEXT -o FOLDER --vocab-size 300": "already holds a tokenizer .*give --force",
     "train TEXT -o TEXT --vocab-size 300": "is a file; expected a folder to save in",
     "train TEXT -o /proc/x --vocab-size 300": "/proc/x cannot be written",
     "train nothing.txt -o OUT --vocab-size 300": "nothing.txt: No such file",
+    "train . -o OUT --vocab-size 300": "'.' is a directory without text files",
     "train nothing*.txt -o OUT --vocab-size 300": "no file matches 'nothing",
     "train BINARY -o OUT --vocab-size 300": "not UTF-8: .*give --errors replace",
     "train XZ -o OUT --vocab-size 300": "files that end in .xz are not read; decompress it",
@@ -56,20 +62,41 @@ COMMANDS = {
     "count TEXT -o FOLDER": "is a folder; expected the name of a file",
     "count TEXT -o COUNTS": "already exists; give --force",
     "count TEXT -o OUT --shard 2/2": "--shard: expected I/N, .* got '2/2'",
+    "count TEXT -o OUT --shard 0/0": "--shard: expected I/N, .* got '0/0'",
+    "count TEXT -o OUT --shard -1/2": "--shard: expected I/N, .* got '-1/2'",
+    "count nothing.txt -o OUT": "nothing.txt: No such file",
+    "count - -o OUT --work-dir w": "--work-dir: standard input cannot be read again; give files",
     "count TEXT -o OUT --min-count 0": "--min-count: expected at least 1",
     "merge-counts TEXT -o OUT": "counts",
     "merge-counts COUNTS -o OUT --weight 1 --weight 2": "--weight: got 2 for 1",
+    "merge-counts COUNTS -o FOLDER": "is a folder; expected the name of a file to write",
     "encode": "give FOLDER: a folder or file with a tokenizer",
-    "encode gpt2 TEXT": "give --download, or run: hf download openai-community/gpt2",
+    "encode gpt2 TEXT": "give --download, or run: hf download openai-community/gpt2 --local-dir gpt2",
+    "encode ./gpt2 TEXT": "no file or folder './gpt2'$",
+    "encode x.gguf": "no file or folder 'x.gguf'$",
+    "encode EMPTY TEXT": "expected a folder with a tokenizer; this one holds nothing",
+    "decode EMPTY": "expected a folder with a tokenizer; this one holds nothing",
     "encode TEXT TEXT": "TEXT",
     "encode FOLDER nothing.txt": "there is no file 'nothing.txt'; to encode this text itself, give --text",
     "encode FOLDER XZ": "are not read; decompress it",
     "encode-files FOLDER TEXT -o x.bin": ".bin is for the formats .*'nanogpt'.*: give one of them as --format",
     "encode-files FOLDER TEXT -o x.bin --format llmc": "got 'llmc'; did you mean llm.c",
-    "encode-files FOLDER TEXT -o x.npy --separator x": "separator: 'x' is not a special or added token",
+    "encode-files FOLDER TEXT -o x.npy --separator x": "error: --separator: 'x' is not a special or added token",
     "encode RANKS TEXT": "does not store the split pattern; give it",
     "encode FOLDER TEXT --pattern o200k": "its pattern is 'gpt2'",
     "encode-files FOLDER TEXT -o x.npy --shard 2/2": "--shard: expected I/N, .* got '2/2'",
+    "encode-files FOLDER -o x.npy --shard 0/3": "--shard: standard input cannot be read again",
+    "encode-files FOLDER BLANK -o x --format llm.c --separator <|x|>": "error: SOURCE: expected sources with text",
+    "encode-files FOLDER TEXT -o x --format llm.c": "give one, or --no-append-separator$",
+    "encode-files FOLDER TEXT -o x --format llm.c --separator <|x|> --no-pack-across": (
+        "--pack-across: False is only for packed sequences"
+    ),
+    "encode-files FOLDER TEXT -o x --format llm.c --separator <|x|> --no-pack-across --pack 4": (
+        "--no-pack-across: format 'llm.c' does not say where rows end"
+    ),
+    "encode-files -o x.npy": "FOLDER: expected a tokenizer, or --merge OUT",
+    "encode-files FOLDER --merge OUT": "FOLDER: cannot be combined with --merge",
+    "encode-files --merge OUT --pack 4 --no-progress": "--pack: cannot be combined with --merge",
     "encode-files FOLDER TEXT": "--output: give -o FILE to save the ids; encode prints them",
     "encode-files --merge OUT": "no manifest of a part",
     "decode FOLDER 1 2 3": "decode takes FOLDER and FILE, got also '2 3'; for ids themselves run: echo IDS",
@@ -88,6 +115,8 @@ COMMANDS = {
     "report MISSPELT TEXT": "no file or folder '.*normalised'; did you mean .*normalized",
     "report FOLDER": "expected text: SOURCE, --group or --counts",
     "report FOLDER --group x": "--group: expected NAME=SOURCE, got 'x'",
+    "report FOLDER --counts COUNTS --counts COUNTS": "'x.counts' is already the name of another text",
+    "report FOLDER --counts COUNTS --column body": "--column: is only for SOURCE",
     "report FOLDER TEXT --reference x": "reference: expected one of .*, got 'x'",
     "compare FOLDER": "expected text: --on SOURCE",
     "compare FOLDER FOLDER --on TEXT": "a tokenizer is given twice",
@@ -97,19 +126,33 @@ COMMANDS = {
     "extend FOLDER TEXT -o OUT --add x": "--add: expected a number",
     "prune FOLDER TEXT -o OUT": "prune takes IN, got also .*; to prune by a text, count it .* and give --counts",
     "prune FOLDER -o OUT": "expected what to keep or to remove",
+    "prune FOLDER -o OUT --counts COUNTS": "expected what to keep or to remove",
+    "prune FOLDER -o OUT --min-count 3": "expected what to keep or to remove",
+    "prune FOLDER -o OUT --counts COUNTS --vocab-size 3 --min-count 3": "expected what to keep or to remove",
     "prune FOLDER -o OUT --keep TEXT": "expected one id per line",
     "add-special-tokens FOLDER -o OUT": "TOKEN: expected special tokens, or an option such as --pad-token",
     "add-special-tokens FOLDER <|x|> -o OUT": "the model has this token",
     "pad FOLDER -o OUT --multiple 0": "--multiple: expected at least 1",
     "convert FOLDER": "give OUT: the file to write",
     "convert FOLDER out.xyz": "OUT: expected a folder, or a file that ends in .*got 'out.xyz'",
-    "convert FOLDER OUT --to csv": "csv",
+    "convert FOLDER OUT --to csv": "unknown format 'csv': expected one of hf, ",
+    "convert FOLDER OUT --from csv": "unknown format 'csv': expected one of hf, ",
+    "convert FOLDER OUT --to llama.cpp": "; for llama.cpp it is gguf",
+    "convert FOLDER TEXT --to gpt2": "is a file; expected a folder",
     "convert FOLDER FOLDER": "already holds a tokenizer",
     "convert NORMALIZED out.tiktoken": "cannot carry .*; choose another format, or give --drop normalizer",
     "convert FOLDER OUT --special-token x": "--special-token: expected TEXT=ID, got 'x'",
+    "convert FOLDER OUT --special-token =5": "--special-token: expected TEXT=ID, got '=5'",
+    "convert FOLDER OUT --special-token x=-1": "--special-token: expected TEXT=ID, got 'x=-1'",
     "inspect TEXT": "TEXT",
     "verify FOLDER": "give B: a folder or file with a tokenizer",
     "verify FOLDER nothing": "no file or folder 'nothing'",
+    "verify FOLDER RANKS": "does not store the split pattern",
+    "verify gpt2 pattern:(": "cannot be used: column 1",
+    "playground": "give FOLDER: a folder or file with a tokenizer",
+    "playground nothing": "no file or folder 'nothing'",
+    "playground FOLDER FOLDER": "given twice",
+    "playground FOLDER --port 70000": "--port: expected at most 65535",
 }
 
 TOKENIZER = BPETokenizer.train(["low lower lowest"], vocab_size=258)
@@ -388,11 +431,13 @@ def files(folder, text, tmp_path_factory):
     path = tmp_path_factory.mktemp("wrong")
     (path / "binary.txt").write_bytes(b"abc \xff def\n")
     (path / "text.xz").write_bytes(b"\xfd7zXZ")
+    (path / "blank.txt").touch()
+    (path / "empty").mkdir()
     (path / "x.tiktoken").write_text("YQ== 0\n")
     WordCounts({"low": 2}).save(path / "x.counts")
     BPETokenizer.train(["low"], 257, normalizer="NFC").save_pretrained(path / "normalized")
     names = {"BINARY": "binary.txt", "XZ": "text.xz", "RANKS": "x.tiktoken", "COUNTS": "x.counts", "OUT": "out"}
-    names |= {"NORMALIZED": "normalized", "MISSPELT": "normalised"}
+    names |= {"NORMALIZED": "normalized", "MISSPELT": "normalised", "BLANK": "blank.txt", "EMPTY": "empty"}
     return {"TEXT": str(text), "FOLDER": str(folder), **{name: str(path / file) for name, file in names.items()}}
 
 

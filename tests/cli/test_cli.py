@@ -1,6 +1,7 @@
 """The command line, in this process where nothing but its result matters, and as a program where more does."""
 
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -17,7 +18,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from hf_bpe import BPETokenizer, __version__, train
+from hf_bpe import BPETokenizer, Source, __version__, train
 from hf_bpe.cli import app, main
 from hf_bpe.cli.program import Commands
 from hf_bpe.core import Characters
@@ -30,22 +31,8 @@ from support.patience import PATIENCE
 
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 # In the order of --help.
-COMMANDS = ["train", "count", "merge-counts", "encode", "decode", "encode-files", "show"]
-COMMANDS += [
-    "tree",
-    "playground",
-    "report",
-    "compare",
-    "truncate",
-    "extend",
-    "prune",
-    "add-special-tokens",
-    "pad",
-    "convert",
-    "inspect",
-    "verify",
-    "help",
-]
+COMMANDS = "train count merge-counts encode decode encode-files show tree playground report compare truncate extend"
+COMMANDS = f"{COMMANDS} prune add-special-tokens pad convert inspect verify help".split()
 
 
 @pytest.fixture(autouse=True)
@@ -265,16 +252,6 @@ class TestTrain:
         run("train", *counts, "-o", tmp_path / "three", "--num-merges", 17, *after)
         assert [BPETokenizer.from_pretrained(tmp_path / "three" / name).model for name in ("12", "15")] == expected
 
-    def test_superwords_of_counts_alone_are_wrong_usage(self, text, tmp_path):
-        run("count", text, "-o", tmp_path / "words")
-        arguments = ["--counts", tmp_path / "words", "-o", tmp_path / "new", "--superwords-after", 2]
-        refused = run("train", *arguments, "--num-merges", 9, code=2)
-        assert "--superword-counts: is required" in refused.stderr
-        refused = run(
-            "train", text, *arguments[2:], "--superwords-after", 3, "--num-merges", 9, "--num-merges", 8, code=2
-        )
-        assert "--superwords-after: expected one number" in refused.stderr
-
     def test_train_warns_in_one_line(self, tmp_path):
         result = run("train", "-", "-o", tmp_path, "--num-merges", 9, stdin=b"low low")
         *_, warning, saved_line = result.stderr.splitlines()
@@ -322,13 +299,6 @@ class TestEncode:
             == run("encode", folder, "--lines", stdin=b"low\nlow").stdout
         )
 
-    def test_format_of_the_output_has_two_names(self, folder, text, tmp_path):
-        for name in ("--format", "--output-format"):
-            run(
-                "encode-files", folder, text, "-o", tmp_path / name.strip("-"), name, "nanogpt", "--no-append-separator"
-            )
-        assert (tmp_path / "format.bin").read_bytes() == (tmp_path / "output-format.bin").read_bytes()
-
     def test_split_special_tokens(self, folder):
         assert run("encode", folder, stdin=b"<|x|>").stdout == "256\n"
         assert run("encode", folder, "--split-special-tokens", stdin=b"<|x|>").stdout == "60 124 120 124 62\n"
@@ -344,26 +314,40 @@ class TestEncode:
 
     def test_array_for_training(self, folder, tmp_path):
         (tmp_path / "a.txt").write_bytes(ANY_BYTES + b"<|x|>a")
-        ran = run(
-            "encode-files",
-            folder,
-            tmp_path / "a.txt",
-            "-",
-            "-o",
-            tmp_path / "out.npy",
-            "--separator",
-            "<|x|>",
-            "--no-append-separator",
-            stdin=b"ab",
-        )
+        output = ["-o", tmp_path / "out.npy", "--output-format", "npy", "--separator", "<|x|>", "--no-append-separator"]
+        ran = run("encode-files", folder, tmp_path / "a.txt", "-", *output, stdin=b"ab")
         tokenizer = BPETokenizer.from_pretrained(folder)
         ids = np.load(tmp_path / "out.npy")
         assert ids.tolist() == tokenizer.encode_bytes(ANY_BYTES + b"<|x|>a") + tokenizer.encode_bytes(b"ab")
         offsets = np.load(tmp_path / "out.offsets.npy")
-        ends = np.flatnonzero(ids == 256) + 1
-        assert offsets.tolist() == [0, *ends, len(ids) - len(tokenizer.encode_bytes(b"ab")), len(ids)]
         assert ran.stdout == ""
         assert f"{len(ids):,} tokens of {len(offsets) - 1} documents saved in" in ran.stderr
+
+    def test_encode_files_passes_all_options_on(self, folder, tmp_path, monkeypatch):
+        calls = []
+
+        @functools.wraps(BPETokenizer.encode_files)
+        def encode_files(tokenizer, paths, output, **options):
+            calls.append((paths, output, options))
+            raise InterruptedError
+
+        monkeypatch.setattr(BPETokenizer, "encode_files", encode_files)
+        monkeypatch.chdir(tmp_path)
+        Path("a.jsonl").write_text('{"body": "low"}\n')
+        options = "--begin-token <|x|> --pack 4 --no-pack-across --shard-tokens 1k --shard 1/3 --split-special-tokens"
+        options += " --copy-column id --copy-column url --loss-mask no_loss --dropout 0.5 --seed 3 --work-dir work"
+        options += " --workers 2 --progress --force --column body --on-error skip --separator <|x|> --append-separator"
+        run("encode-files", folder, "a.jsonl", "-o", "out", "--format", "parquet", *options.split(), code=1)
+        [(paths, output, given)] = calls
+        assert paths == [Source("a.jsonl", column="body", errors="bytes", on_error="skip")]
+        assert output == "out"
+        assert given == {
+            **{"format": "parquet", "separator": "<|x|>", "append_separator": True, "begin_token": "<|x|>"},
+            **{"pack": 4, "pack_across": False, "shard_tokens": 1000, "shard": (1, 3)},
+            **{"copy_columns": ["id", "url"], "loss_mask": "no_loss", "split_special_tokens": True},
+            **{"dropout": 0.5, "seed": 3, "num_workers": 2, "work_dir": Path("work")},
+            **{"overwrite": True, "show_progress": True},
+        }
 
     def test_files_for_trainers_in_shards(self, folder, tmp_path):
         (tmp_path / "a.txt").write_bytes(b"ab<|x|>" * 10)
@@ -398,11 +382,6 @@ class TestEncode:
         assert "give --force to replace it" in said
         assert old.read_text() == "precious"
 
-    def test_output_is_needed_and_has_the_suffix(self, folder, tmp_path):
-        assert "--output: give -o FILE" in run("encode-files", folder, code=2).stderr
-        said = run("encode-files", folder, "-o", tmp_path / "x.bin", code=2).stderr
-        assert "expected a name that ends in .npy" in said
-
     def test_a_terminal_that_is_read_is_told_so(self, folder):
         pty = pytest.importorskip("pty")
         ours, theirs = pty.openpty()
@@ -412,31 +391,6 @@ class TestEncode:
         os.close(theirs)
         assert b"reading standard input, until Ctrl-D" in done.stderr
         assert done.stdout == run("encode", folder, stdin=b"low\n").stdout_bytes
-
-    def test_packing_that_a_format_cannot_hold_is_refused(self, folder, tmp_path):
-        (tmp_path / "a.txt").write_text("low")
-        command = ["encode-files", folder, tmp_path / "a.txt", "-o", tmp_path / "x", "--no-pack-across"]
-        command += ["--format", "nanogpt", "--separator", "<|x|>"]
-        assert "error: --pack-across: False is only for packed sequences" in run(*command, code=1).stderr
-        said = run(*command, "--pack", 4, code=1).stderr
-        assert "error: --no-pack-across: format 'nanogpt' does not say where rows end" in said
-
-    def test_merging_takes_nothing_that_is_encoded(self, folder):
-        for given, name in (([folder], "FOLDER"), (["--pack", 4], "--pack"), (["--no-progress"], "--progress")):
-            said = run("encode-files", *given, "--merge", "out", code=2).stderr
-            assert f"{name}: cannot be combined with --merge" in said
-        assert "FOLDER: expected a tokenizer, or --merge OUT" in run("encode-files", "-o", "x.npy", code=2).stderr
-
-    def test_errors_name_arguments_as_the_command_does(self, folder, tmp_path):
-        (tmp_path / "a.txt").write_text("low")
-        options = ["-o", tmp_path / "x", "--format", "llm.c"]
-        said = run("encode-files", folder, tmp_path / "a.txt", *options, "--separator", "low", code=1).stderr
-        assert "error: --separator: 'low' is not a special" in said
-        said = run("encode-files", folder, tmp_path / "a.txt", *options, code=1).stderr
-        assert said.endswith("give one, or --no-append-separator\n")
-        (tmp_path / "empty.txt").touch()
-        said = run("encode-files", folder, tmp_path / "empty.txt", *options, "--separator", "<|x|>", code=1).stderr
-        assert "error: SOURCE: expected sources with text" in said
 
     def test_byte_without_a_token(self, tmp_path):
         run("train", "-", "-o", tmp_path, "--num-merges", 1, "--initial-alphabet", "observed", stdin=b"aa")
@@ -480,27 +434,9 @@ class TestDecode:
 
 
 class TestErrors:
-    def test_train_errors_are_one_line(self, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        Path("text").write_bytes(TEXT.encode())
-        for arguments, message in (
-            (["."], "'.' is a directory"),
-            (["-"], "standard input: not UTF-8: byte 0xFF at offset 1"),
-            (["text", "--special-token", "\udcff"], "holds a lone surrogate"),
-            (["text", "--length-penalty", "inf"], "--length-penalty: expected a finite number of at least 0"),
-        ):
-            assert message in error("train", "-o", "out", *arguments, "--vocab-size", "300", stdin=b"a\xff")
-            assert not Path("out").exists()
-
-    @pytest.mark.parametrize("command", ["encode", "decode", "convert"])
-    def test_errors_of_missing_folders_are_one_line(self, tmp_path, monkeypatch, command):
-        monkeypatch.chdir(tmp_path)
-        Path("empty").mkdir()
-        said = error(command, "gpt2", "out")
-        assert said.startswith("no file or folder 'gpt2'; to get openai-community/gpt2 from the Hugging Face Hub give ")
-        assert error(command, "openai-community/gpt2", "out").startswith("no file or folder 'openai-community/gpt2'")
-        assert error(command, "empty", "out") == "empty: expected a folder with a tokenizer; this one holds nothing"
-        assert not Path("out").exists()
+    def test_special_token_that_is_no_text_is_refused(self, text, tmp_path):
+        arguments = ["train", text, "-o", tmp_path / "out", "--vocab-size", "300", "--special-token", "\udcff"]
+        assert "holds a lone surrogate" in error(*arguments)
 
     def test_errors_of_damaged_folders_are_one_line(self, folder, tmp_path):
         names = ("vocab.json", "merges.txt", "tokenizer_config.json")
@@ -509,10 +445,6 @@ class TestErrors:
                 (tmp_path / file).write_bytes(content if file == name else (folder / file).read_bytes())
             with case(name, content[:80]):
                 error("encode", tmp_path)
-
-    def test_errors_of_output_files_are_one_line(self, folder, text):
-        assert "expected a folder, or a file that ends in .gguf" in error("convert", folder, text, code=2)
-        assert "is a file; expected a folder" in error("convert", folder, text, "--to", "gpt2")
 
 
 class TestStreams:

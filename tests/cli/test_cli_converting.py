@@ -44,31 +44,6 @@ class TestConvert:
         run("convert", files, back, "--pattern", "cl100k")
         assert BPETokenizer.from_pretrained(back).model == BPETokenizer.from_pretrained(cl100k_folder).model
 
-    def test_to_gpt2_refuses_a_folder_of_another_tokenizer(self, folder, cl100k_folder):
-        before = {path.name: path.read_bytes() for path in cl100k_folder.iterdir()}
-        assert "already holds a tokenizer" in error("convert", folder, cl100k_folder, "--to", "gpt2")
-        assert "holds another tokenizer's" in error("convert", folder, cl100k_folder, "--to", "gpt2", "--force")
-        assert {path.name: path.read_bytes() for path in cl100k_folder.iterdir()} == before
-
-    def test_to_gpt2_refuses_added_tokens(self, folder, tmp_path):
-        tokenizer = BPETokenizer.from_pretrained(folder)
-        tokenizer.add_tokens(["<|new|>"])
-        tokenizer.save_pretrained(tmp_path / "more")
-        said = error("convert", tmp_path / "more", tmp_path / "files", "--to", "gpt2")
-        assert "cannot carry tokens that were added to the model" in said
-
-    def test_to_gpt2_refuses_settings_that_change_ids(self, tmp_path):
-        special = {"bos_token": "<|x|>", "eos_token": "<|x|>"}
-        for setting in ("add_prefix_space", "add_bos_token", "add_eos_token"):
-            tokenizer = BPETokenizer.train(["low"], vocab_size=258, **special, **{setting: True})
-            tokenizer.save_pretrained(tmp_path / setting)
-            assert setting in error("convert", tmp_path / setting, tmp_path / "files", "--to", "gpt2")
-
-    def test_dropped_features_that_decide_no_ids_give_a_warning(self, tmp_path):
-        BPETokenizer.train(["low"], vocab_size=258, pad_token="<|x|>").save_pretrained(tmp_path / "in")
-        said = run("convert", tmp_path / "in", tmp_path / "files", "--to", "gpt2").stderr
-        assert "hf-bpe: warning: the format gpt2 does not carry which token is bos_token" in said
-
     def test_to_tokenizer_json(self, folder, tmp_path):
         run("convert", folder, tmp_path / "own.json")
         run("convert", folder, tmp_path / "new", "--to", "tokenizer.json")
@@ -97,12 +72,6 @@ class TestConvert:
         assert tokenizer.model.special_ids() == {"<|a=b|>": 300}
         assert tokenizer.encode("low low<|a=b|>") == [257, 258, 300]
 
-    def test_special_token_needs_its_id(self, tmp_path):
-        path = ranks_file(tmp_path / "x.tiktoken")
-        for given in ("<|x|>", "=5", "<|x|>=", "<|x|>=five", "<|x|>=-1"):
-            said = run("convert", path, tmp_path / "out", "--special-token", given, code=2).stderr
-            assert "expected TEXT=ID" in said, given
-
     def test_a_file_to_verify_with_is_encoded_by_both_sides(self, folder, text, tmp_path):
         run("convert", folder, tmp_path / "x.tiktoken", "--verify-with", text)
         said = error("convert", folder, tmp_path / "y.tiktoken", "--verify-with", tmp_path / "missing")
@@ -119,29 +88,18 @@ class TestConvert:
         (tmp_path / "text").write_text("low<|endoftext|>lower", encoding="utf-8")
         run("convert", folder, tmp_path / "files", "--to", "gpt2", "--verify-with", tmp_path / "text")
 
-    def test_unknown_formats_are_named(self, folder, tmp_path):
-        for option in ("--to", "--from"):
-            said = error("convert", folder, tmp_path / "out", option, "onnx")
-            assert said.startswith("unknown format 'onnx': expected one of hf, ")
-        assert error("convert", folder, tmp_path / "out", "--to", "llama.cpp").endswith("; for llama.cpp it is gguf")
-
 
 class TestInspect:
-    def test_inspect_describes_a_folder(self, folder):
-        rows = dict(line.split(None, 1) for line in run("inspect", folder).stdout.splitlines())
-        assert rows["format"] == "hf"
-        assert rows["tokens"] == "280: 256 bytes, 1 special token"
-        assert (rows["merges"], rows["pattern"], rows["special"]) == ("23", "gpt2", "1: '<|x|>' 256")
-        assert (rows["gaps"], rows["unreachable"]) == ("none", "none")
-        assert rows["fingerprint"] == BPETokenizer.from_pretrained(folder).model.fingerprint
-
-    def test_inspect_counts_the_tokens_that_embeddings_need(self, tmp_path):
-        tokenizer = BPETokenizer.train(["low lower"], 258, special_tokens=["<x>"])
+    def test_inspect_describes_a_folder(self, tmp_path):
+        tokenizer = BPETokenizer.train([TEXT], 280, special_tokens=["<|x|>"])
         tokenizer.add_tokens(["<y>", "<z>"])
         tokenizer.save_pretrained(tmp_path)
         rows = dict(line.split(None, 1) for line in run("inspect", tmp_path).stdout.splitlines())
-        assert rows["tokens"] == f"{len(tokenizer)}: 256 bytes, 1 special token, 2 added later"
-        assert rows["ids"] == "0 to 259"
+        assert rows["format"] == "hf"
+        assert (rows["tokens"], rows["ids"]) == ("282: 256 bytes, 1 special token, 2 added later", "0 to 281")
+        assert (rows["merges"], rows["pattern"], rows["special"]) == ("23", "gpt2", "1: '<|x|>' 256")
+        assert (rows["gaps"], rows["unreachable"]) == ("none", "none")
+        assert rows["fingerprint"] == tokenizer.model.fingerprint
 
     def test_inspect_lists_unused_ids_and_unreachable_tokens(self, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken", [b"lo", b"xyzzy"])
@@ -184,17 +142,12 @@ class TestVerify:
         assert "kB): the stress texts" in run("verify", "cl100k", "llama3").stderr
         assert "the pattern 'qwen2': ['1', '2']" in run("verify", "cl100k", "qwen2", code=1).stdout
         assert run("verify", "gpt2", r"pattern:\w+|\W+", code=1).stdout
-        assert "cannot be used: column 1" in error("verify", "gpt2", "pattern:(")
 
     def test_models_that_differ_without_a_text_are_reported(self, tmp_path):
         for name in ("cl100k", "llama3"):
             BPETokenizer.train(["low"], vocab_size=257, pattern=name).convert_to(tmp_path / f"{name}.json")
         said = run("verify", tmp_path / "cl100k.json", tmp_path / "llama3.json").stderr
         assert "but they are different models: in the second, pattern is 'llama3', expected 'cl100k'" in said
-
-    def test_a_rank_file_needs_its_pattern(self, folder, tmp_path):
-        path = ranks_file(tmp_path / "x.tiktoken")
-        assert "does not store the split pattern" in error("verify", folder, path)
 
     def test_options_for_one_side_do_not_contradict_the_other(self, folder, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken")

@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from support.commands import PROGRAM, error
+from support.commands import PROGRAM
 from support.patience import PATIENCE
 
 
@@ -64,10 +64,3 @@ def test_a_browser_is_opened_at_the_address(folder, tmp_path):
             process.kill()
     assert (tmp_path / "opened").read_text() == url
     assert "/#1." in url
-
-
-def test_what_is_wrong_is_said_before_anything_is_served(folder):
-    assert error("playground", "nothing").startswith("no file or folder 'nothing'")
-    assert "given twice" in error("playground", folder, folder, code=2)
-    assert error("playground", folder, "--port", "70000", code=2).startswith("--port: expected at most 65535")
-    assert error("playground", code=2).startswith("give FOLDER: a folder or file with a tokenizer")

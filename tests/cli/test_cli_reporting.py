@@ -81,18 +81,6 @@ class TestReport:
         command = shlex.join(["hf-bpe", *sys.argv[1:]])
         assert Path("pages/small.html").read_text("utf-8") == found.to_html(command=command)
 
-    def test_texts_with_equal_names_are_refused(self):
-        count("a.txt").save("a.counts")
-        arguments = ["--group", "a.counts=a.txt", "--counts", "a.counts"]
-        assert "is already the name of another text" in " ".join(
-            run("report", "small", *arguments, code=2).stderr.split()
-        )
-
-    def test_options_of_text_are_refused_with_only_counts(self):
-        count("a.txt").save("a.counts")
-        arguments = ["--counts", "a.counts", "--column", "body"]
-        assert "is only for SOURCE" in " ".join(run("report", "small", *arguments, code=2).stderr.split())
-
 
 class TestCompare:
     def test_compare_matches_the_library(self):

@@ -12,7 +12,7 @@ import threading
 import pytest
 
 from hf_bpe import BPETokenizer
-from support.commands import error, program, run
+from support.commands import program, run
 from support.profiles import thorough
 
 _COMMIT = "a" * 40
@@ -72,15 +72,8 @@ def hub(folder, tmp_path):
 
 def test_repository_is_downloaded_once(hub, folder, tmp_path):
     for environment in (hub, {**hub, "HF_HUB_OFFLINE": "1"}):
-        done = program(
-            "encode",
-            "some/tokenizer",
-            "--download",
-            input=b"low",
-            env=environment,
-            stdout=subprocess.PIPE,
-            cwd=tmp_path,
-        )
+        options = {"input": b"low", "env": environment, "stdout": subprocess.PIPE, "cwd": tmp_path}
+        done = program("encode", "some/tokenizer", "--download", **options)
         assert done.stderr == b""
         assert done.stdout == run("encode", folder, stdin=b"low").stdout_bytes
 
@@ -123,10 +116,3 @@ def test_unreachable_hub_is_named(hub, tmp_path):
     )
     assert done.returncode == 1
     assert done.stderr.decode().startswith("hf-bpe: error: a/b: cannot be downloaded: ")
-
-
-def test_nothing_is_downloaded_without_the_option(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert "give --download, or run: hf download openai-community/gpt2 --local-dir gpt2" in error("encode", "gpt2")
-    assert error("encode", "./gpt2") == "no file or folder './gpt2'"
-    assert error("encode", "x.gguf") == "no file or folder 'x.gguf'"
