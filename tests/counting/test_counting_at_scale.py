@@ -236,31 +236,19 @@ def test_iterables_are_counted_each_time(corpus, tmp_path, monkeypatch):
 
 @scaled
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "options", "message"),
     [
-        (lambda corpus: (corpus / "0.txt").write_text("other"), "0.txt has changed, or is read with other options,"),
-        (lambda corpus: (corpus / "0.txt").unlink(), "0.txt is not among the sources"),
+        (lambda file: file.write_text("other"), {}, "0.txt has changed, or is read with other options, since it was c"),
+        (lambda file: file.unlink(), {}, "0.txt is not among the sources since it was counted in .*; use another"),
+        (Path.exists, {"pattern": "cl100k"}, "a count with pattern 'cl100k', got 'gpt2'"),
+        (Path.exists, {"special_tokens": []}, "a count with special_tokens"),
     ],
 )
-def test_other_sources_are_refused(corpus, tmp_path, change, message):
+def test_other_sources_and_settings_are_refused(corpus, tmp_path, change, options, message):
     count(corpus, work_dir=tmp_path / "work", **SETTINGS)
-    change(corpus)
-    with pytest.raises(ValueError, match=message + " since it was counted in .*; use another folder"):
-        count(corpus, work_dir=tmp_path / "work", **SETTINGS)
-
-
-@scaled
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"pattern": "cl100k", **SETTINGS}, "a count with pattern 'cl100k', got 'gpt2'"),
-        ({"special_tokens": []}, "a count with special_tokens"),
-    ],
-)
-def test_other_settings_are_refused(corpus, tmp_path, options, message):
-    count(corpus, work_dir=tmp_path / "work", **SETTINGS)
+    change(corpus / "0.txt")
     with pytest.raises(ValueError, match=message):
-        count(corpus, work_dir=tmp_path / "work", **options)
+        count(corpus, work_dir=tmp_path / "work", **{**SETTINGS, **options})
 
 
 @scaled
@@ -350,32 +338,21 @@ def test_counting_killed_at_any_flush_resumes_with_equal_counts(corpus, tmp_path
     assert deaths > len([*corpus.iterdir()])
 
 
-AMOUNTS = [
-    (5, 5),
-    ("5", 5),
-    ("2GB", 2 * 10**9),
-    ("1.5 GiB", 3 * 2**29),
-    ("500m", 5 * 10**8),
-    ("1kb", 1000),
-    ("3Ti", 3 * 2**40),
-]
+AMOUNTS = {5: 5, "5": 5, "2GB": 2 * 10**9, "1.5 GiB": 3 * 2**29, "500m": 5 * 10**8, "1kb": 1000, "3Ti": 3 * 2**40}
 
 
 def test_amounts_of_memory():
-    for given_, expected in AMOUNTS:
-        with case(given_):
-            assert memory.parse_bytes(given_, "max_memory") == expected
-
-
-def test_wrong_amounts_of_memory_are_refused():
-    for wrong in ["", "GB", "2 GBs", "-1", "1e9", "2 XB", "iB"]:
-        with case(wrong):
-            with pytest.raises(ValueError, match="max_memory: expected a number of bytes, or text such as '2GB'"):
-                memory.parse_bytes(wrong, "max_memory")
-            with pytest.raises(TypeError, match="max_memory: expected"):
-                memory.parse_bytes(1.5, "max_memory")
-            with pytest.raises(ValueError, match="max_memory: expected at least 1, got 0"):
-                memory.parse_bytes(0, "max_memory")
+    for amount, expected in AMOUNTS.items():
+        with case(amount):
+            assert memory.parse_bytes(amount, "max_memory") == expected
+    text = "max_memory: expected a number of bytes, or text such as '2GB'"
+    for wrong, error, message in (
+        *((wrong, ValueError, text) for wrong in ("", "GB", "2 GBs", "-1", "1e9", "2 XB", "iB")),
+        (1.5, TypeError, "max_memory: expected"),
+        (0, ValueError, "max_memory: expected at least 1, got 0"),
+    ):
+        with case(wrong), pytest.raises(error, match=message):
+            memory.parse_bytes(wrong, "max_memory")
 
 
 def test_skipped_input_is_counted_and_logged(tmp_path, caplog, monkeypatch):

@@ -88,21 +88,8 @@ def test_counts_are_equal_for_all_formats_and_kinds_of_sources(
         memory.rm("/road", recursive=True)
 
 
-_lines = st.lists(
-    st.sampled_from(
-        [
-            b'{"text": "low"}',
-            b'{"text": "a\\nb\\u00e9"}',
-            b"",
-            b" ",
-            b"{",
-            b'{"txt": 1}',
-            b"[" * 20,
-            b'{"text": "\xff"}',
-        ]
-    ),
-    max_size=8,
-)
+_LINES = [b'{"text": "low"}', b'{"text": "a\\nb\\u00e9"}', b"", b" ", b"{", b'{"txt": 1}', b"[" * 20]
+_lines = st.lists(st.sampled_from([*_LINES, b'{"text": "\xff"}']), max_size=8)
 
 
 @settings(max_examples=by_profile(quick=25, thorough=60))
@@ -143,14 +130,12 @@ def test_iterables_of_any_kind_give_the_same_counts(all_documents, pattern, spec
         assert count(road, pattern, special_tokens, batch_bytes=batch_bytes) == expected
 
 
+_pieces = texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode)
+any_data = st.lists(_pieces, max_size=8).map(b"".join)
+
+
 @settings(max_examples=by_profile(quick=8, thorough=20))
-@given(
-    st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
-    patterns,
-    specials,
-    st.integers(1, 60),
-    st.integers(1, 30),
-)
+@given(any_data, patterns, specials, st.integers(1, 60), st.integers(1, 30))
 def test_ranges_sum_to_the_whole_in_mappings_and_streams(
     tmp_path_factory, data, pattern, special_tokens, shard_bytes, block
 ):
@@ -168,12 +153,7 @@ def test_ranges_sum_to_the_whole_in_mappings_and_streams(
 
 
 @settings(max_examples=by_profile(quick=8, thorough=20))
-@given(
-    st.lists(texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode), max_size=8).map(b"".join),
-    patterns,
-    specials,
-    st.integers(1, 60),
-)
+@given(any_data, patterns, specials, st.integers(1, 60))
 def test_whoever_counts_a_range_cuts_it_at_the_same_places(
     tmp_path_factory, data, pattern, special_tokens, shard_bytes
 ):
@@ -372,10 +352,6 @@ def test_skips_are_logged_one_by_one_up_to_a_limit(tmp_path, caplog):
     assert len(caplog.records) == 101
     assert "line 101" in caplog.records[-1].message
     assert caplog.records[-1].message.endswith("; further skips are counted but not logged")
-
-
-def test_skip_counts_add_up():
-    assert Skipped(1, 2, 3) + Skipped(10, 20, 30) == Skipped(11, 22, 33)
 
 
 class TestCompressed:

@@ -188,8 +188,6 @@ def test_invalid_sources_are_refused():
 
 
 def test_file_missing_in_a_store_names_what_may_be_wrong(monkeypatch):
-    fsspec = pytest.importorskip("fsspec", reason="reads URLs")
-
     class Empty(fsspec.get_filesystem_class("memory")):
         protocol = "s3"
 
@@ -222,6 +220,9 @@ WRONG_SOURCES = [
     (lambda: Source("a", max_document_bytes=0), ValueError, "max_document_bytes: expected at least 1, got 0"),
     (lambda: Source("a", max_document_bytes=1.5), TypeError, "max_document_bytes: expected an int"),
     (lambda: Source("a", max_document_bytes=True), TypeError, "max_document_bytes: expected an int"),
+    (lambda: Source("a", max_line_bytes=0), ValueError, "max_line_bytes: expected at least 1, got 0"),
+    (lambda: Source("a", max_line_bytes=None), TypeError, "max_line_bytes: expected an int"),
+    (lambda: Source("a", max_line_bytes=1.5), TypeError, "max_line_bytes: expected an int"),
 ]
 
 
