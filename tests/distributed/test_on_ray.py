@@ -1,12 +1,11 @@
 """Ids that a local Ray cluster makes are those of one process, whatever workers are lost."""
 
 import os
-import signal
 
 import pytest
 
 from hf_bpe import BPETokenizer
-from support.corpora import END, save_tokenizer
+from support.corpora import END, TEXTS, expected_ids, killing_once, save_tokenizer
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hf_bpe[ray]'")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'hf_bpe[parquet]'")
@@ -19,8 +18,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
 ]
-
-TEXTS = [None if number % 5 == 0 else f"lower {number} widest" for number in range(200)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,14 +34,6 @@ def folder(tmp_path_factory):
 
 def ids_of(dataset):
     return {row["id"]: None if row["input_ids"] is None else [*row["input_ids"]] for row in dataset.take_all()}
-
-
-def expected_ids(folder):
-    tokenizer = BPETokenizer.from_pretrained(folder)
-    return {
-        number: None if text is None else [*tokenizer.encode_to_lists([text])[0], tokenizer.eos_token_id]
-        for number, text in enumerate(TEXTS)
-    }
 
 
 def make_dataset():
@@ -66,15 +55,7 @@ def test_relative_path_names_the_same_folder_on_workers(folder, monkeypatch):
 @pytest.mark.skipif(os.name == "nt", reason="kills a process")
 def test_lost_worker_changes_nothing(folder, tmp_path, monkeypatch):
     mark = tmp_path / "killed"
-
-    class Killing(ArrowEncoder):
-        def __call__(self, rows):
-            if not mark.exists():
-                mark.touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            return ArrowEncoder.__call__(self, rows)
-
-    monkeypatch.setattr(on_ray, "ArrowEncoder", Killing)
+    monkeypatch.setattr(on_ray, "ArrowEncoder", killing_once(ArrowEncoder, mark))
     assert ids_of(on_ray.encode(make_dataset(), folder, concurrency=1, separator=END)) == expected_ids(folder)
     assert mark.exists()
 

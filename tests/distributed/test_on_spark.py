@@ -1,13 +1,12 @@
 """Ids that a local Spark cluster makes are those of one process, whatever workers are lost."""
 
 import os
-import signal
 import sys
 
 import pytest
 
 from hf_bpe import BPETokenizer
-from support.corpora import END, save_tokenizer
+from support.corpora import END, TEXTS, expected_ids, killing_once, save_tokenizer
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'hf_bpe[spark]', and a Java runtime")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'hf_bpe[parquet]'")
@@ -48,21 +47,12 @@ def folder(tmp_path_factory):
 
 
 def make_frame(session):
-    rows = [(None if at % 5 == 0 else f"lower {at} widest", at) for at in range(500)]
+    rows = [(text, at) for at, text in enumerate(TEXTS)]
     return session.createDataFrame(rows, "text string, id long").repartition(4)
 
 
 def ids_of(frame):
     return {row["id"]: row["input_ids"] for row in frame.collect()}
-
-
-def expected_ids(folder):
-    tokenizer = BPETokenizer.from_pretrained(folder)
-    texts = [None if at % 5 == 0 else f"lower {at} widest" for at in range(500)]
-    return {
-        at: None if text is None else [*tokenizer.encode_to_lists([text])[0], tokenizer.eos_token_id]
-        for at, text in enumerate(texts)
-    }
 
 
 @pytest.mark.parametrize("load", [str, BPETokenizer.from_pretrained], ids=["path", "tokenizer"])
@@ -81,15 +71,7 @@ def test_columns_of_the_result_are_chosen(session, folder):
 @pytest.mark.skipif(os.name == "nt", reason="kills a process")
 def test_lost_worker_changes_nothing(session, folder, tmp_path, monkeypatch):
     mark = tmp_path / "killed"
-
-    class Killing(ArrowEncoder):
-        def __call__(self, rows):
-            if not mark.exists():
-                mark.touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            return ArrowEncoder.__call__(self, rows)
-
-    monkeypatch.setattr(on_spark, "ArrowEncoder", Killing)
+    monkeypatch.setattr(on_spark, "ArrowEncoder", killing_once(ArrowEncoder, mark))
     assert ids_of(on_spark.encode(make_frame(session), folder, separator=END)) == expected_ids(folder)
     assert mark.exists()
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import warnings
 from collections import Counter
 
 import pytest
@@ -32,12 +31,7 @@ corpora = st.lists(texts, min_size=1, max_size=4)
 patterns = st.builds(Metaspace, st.sampled_from("▁_"), st.sampled_from(["always", "first", "never"]), st.booleans())
 ties = st.sampled_from(["lexicographic", "huggingface"])
 
-
-@pytest.fixture(autouse=True)
-def _no_warning_of_small_texts():
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the text gives .* requested merges", UserWarning)
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore:the text gives:UserWarning")  # most texts here are small
 
 
 def train_theirs(texts, size, pattern, special_tokens, **options):
@@ -47,6 +41,9 @@ def train_theirs(texts, size, pattern, special_tokens, **options):
     trainer = BpeTrainer(vocab_size=size, special_tokens=specials, show_progress=False, **options)
     tokenizer.train_from_iterator(texts, trainer)
     return json.loads(tokenizer.to_str())["model"]
+
+
+AS_THEIRS = {"unk_token": "<unk>", "tie_break": "huggingface", "character_coverage": 1}
 
 
 def assert_equal(model, theirs):
@@ -63,18 +60,8 @@ def test_vocabulary_and_merges_equal_tokenizers(documents, pattern, more, least,
     size = 258 + min(len(numbers), limit or len(numbers)) + more
     options = {} if limit is None else {"limit_alphabet": limit}
     theirs = train_theirs(documents, size, pattern, ["<unk>", "</s>"], min_frequency=least, **options)
-    ours = train(
-        documents,
-        size,
-        ["<unk>", "</s>"],
-        pattern=pattern,
-        unk_token="<unk>",
-        tie_break="huggingface",
-        min_frequency=least,
-        character_coverage=1,
-        limit_alphabet=limit,
-    )
-    assert_equal(ours, theirs)
+    options = {**AS_THEIRS, "pattern": pattern, "limit_alphabet": limit, "min_frequency": least}
+    assert_equal(train(documents, size, ["<unk>", "</s>"], **options), theirs)
 
 
 @scaled
@@ -87,15 +74,7 @@ def test_real_text_gives_the_merges_of_tokenizers(test_data, name):
         with case(limit):
             options = {} if limit is None else {"limit_alphabet": limit}
             theirs = train_theirs(documents, size, pattern, ["<unk>"], **options)
-            ours = train(
-                documents,
-                size,
-                pattern=pattern,
-                unk_token="<unk>",
-                tie_break="huggingface",
-                character_coverage=1,
-                limit_alphabet=limit,
-            )
+            ours = train(documents, size, pattern=pattern, limit_alphabet=limit, **AS_THEIRS)
             if limit is not None:  # theirs chooses at random among characters of equal counts
                 numbers = sorted(count_characters(dict(count(documents, pattern=pattern).items())).values())[::-1]
                 if numbers[limit - 1 : limit] == numbers[limit : limit + 1]:

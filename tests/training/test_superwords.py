@@ -1,24 +1,17 @@
 """Superwords: two stages of training, by definition, on both engines, and the tokenizer that they give."""
 
 import contextlib
-import os
-import signal
-import subprocess
-import sys
-import warnings
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, Source, count, reference, train
-from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.reference._superwords import PATTERN
 from hf_bpe.training import Parity, Superwords
 from support import oracle
 from support.cases import case
-from support.profiles import by_profile, thorough
+from support.profiles import by_profile
 from support.strategies import superword_limits, training_options
 
 TEXT = "By the way: one of the best, one of the rest, and all of the others; 12345 of them!! By the way:  yes.\n\n"
@@ -30,11 +23,7 @@ texts = st.lists(
 ).map("".join)
 
 
-@pytest.fixture(autouse=True)
-def _no_warning_of_small_texts():
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the text gives .* requested merges", UserWarning)
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore:the text gives:UserWarning")  # most texts here are small
 
 
 def by_definition(documents, after, number, first, second, limits, options):
@@ -67,14 +56,6 @@ def test_training_is_that_of_the_definition(documents, after, more, first, secon
     least = {**options, "min_frequency": max(options["min_frequency"], 1)}
     assert model.merges == by_definition(documents, after, after + more, first, second, limits, least)
     assert model.pattern == second
-
-
-@settings(max_examples=by_profile(quick=15, thorough=60), deadline=None)
-@given(st.lists(texts, min_size=1, max_size=3), st.integers(0, 15), st.integers(0, 15), texts)
-def test_saved_tokenizer_gives_the_ids_of_tokenizers(documents, after, more, text):
-    tokenizer = BPETokenizer.train(documents, num_merges=after + more, superwords=Superwords(after))
-    other = Tokenizer.from_str(render_tokenizer_json(tokenizer.definition))
-    assert tokenizer.encode(text) == other.encode(text).ids
 
 
 def test_superwords_take_fewer_tokens_than_words():
@@ -154,43 +135,6 @@ def test_interrupted_training_resumes_with_the_same_result(tmp_path, stop_at):
             assert train(file, work_dir=tmp_path / "work", callback=stop, **options) == expected
     assert train(file, work_dir=tmp_path / "work", **options) == expected
     assert train(file, work_dir=tmp_path / "work", **options) == expected
-
-
-KILLED = """
-import os, sys
-from hf_bpe import train
-from hf_bpe.training import Superwords, _checkpoint
-_checkpoint._SECONDS = 0
-lines = int(sys.argv[3])
-write = _checkpoint.WorkLog.append
-def append(log, line):
-    if log.path.name != "merges.log":
-        return write(log, line)
-    global lines
-    lines -= 1
-    if lines < 0:
-        with open(log.path, "a") as file:
-            file.truncate(log._end)
-            file.write(line[: len(line) // 2])
-        os.kill(os.getpid(), 9)
-    write(log, line)
-_checkpoint.WorkLog.append = append
-model = train(sys.argv[1], num_merges=120, superwords=Superwords(after=60), work_dir=sys.argv[2])
-print(model.signature)
-"""
-
-
-@thorough
-@pytest.mark.skipif(os.name == "nt", reason="kills a process")
-def test_training_killed_while_writing_resumes_with_equal_merges(tmp_path):
-    file = tmp_path / "text.txt"
-    file.write_text("".join(TEXTS), encoding="utf-8")
-    expected = train(file, num_merges=120, superwords=Superwords(after=60)).signature
-    for lines in (1, 3, 5, 1000):
-        command = [sys.executable, "-c", KILLED, str(file), str(tmp_path / "work"), str(lines)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=100)
-        assert (ended.returncode == -signal.SIGKILL) or ended.stdout.strip() == expected
-    assert ended.stdout.strip() == expected
 
 
 def test_too_little_memory_for_stage_two_is_refused_early(monkeypatch):

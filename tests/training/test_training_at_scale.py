@@ -2,26 +2,23 @@ import random
 import re
 import subprocess
 import sys
-import warnings
 
 import pytest
 
 from hf_bpe import BPEModel, Source, WordCounts, count, train, train_bpe
 from hf_bpe.conversion import read_gpt2
+from hf_bpe.training import Superwords
 from hf_bpe.training import _checkpoint as merge_log
 from hf_bpe.training import _learning as learning
 from hf_bpe.training._dispatch import training_bytes
+from support.profiles import thorough
 
 SPECIALS = ["<|x|>", "<|y|>"]
 TEXT = "low low low low low lower lower widest widest widest newest newest newest<|x|>newest newest newest 你好你好"
 TIES = ["lexicographic", "huggingface"]
 
 
-@pytest.fixture(autouse=True)
-def _no_warning_of_small_texts():
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the text gives .* requested merges", UserWarning)
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore:the text gives:UserWarning")  # most texts here are small
 
 
 def sentences(seed=0, number=300):
@@ -280,15 +277,15 @@ def test_a_listener_hears_of_every_merge():
 
 DIES_WRITING = """
 import os, sys
-from hf_bpe import WordCounts, train
+from hf_bpe import train
 from hf_bpe._utils.work_log import WorkLog
-from hf_bpe.training import _checkpoint as merge_log
+from hf_bpe.training import Superwords, _checkpoint as merge_log
 
 append, limit = WorkLog.append, int(sys.argv[3])
 
 def append_half_and_die(log, text):
     lines = log.path.read_bytes().count(b"\\n") if log.path.exists() else 0
-    if lines + len(text.splitlines()) > limit:
+    if log.path.name == "merges.log" and lines + len(text.splitlines()) > limit:
         with log.path.open("ab") as file:
             file.truncate(log._end)
             file.write(text.encode()[:len(text) // 2])
@@ -297,17 +294,20 @@ def append_half_and_die(log, text):
 
 merge_log._SECONDS = 0
 WorkLog.append = append_half_and_die
-print(train(WordCounts.load(sys.argv[1]), num_merges=1000, work_dir=sys.argv[2]).fingerprint)
+print(train(sys.argv[1], num_merges=600, superwords=eval(sys.argv[4]), work_dir=sys.argv[2]).fingerprint)
 """
 
 
-def test_training_killed_while_writing_resumes_with_equal_merges(tmp_path):
-    generator = random.Random(0)
-    words = {"".join(generator.choices("etaoinshrdlu", k=9)): generator.randrange(1, 1000) for _ in range(2000)}
-    counts = WordCounts(words)
-    counts.save(tmp_path / "some.counts")
-    command = [sys.executable, "-c", DIES_WRITING, str(tmp_path / "some.counts"), str(tmp_path / "work")]
-    for line in (0, 1, 400, 700):
-        assert subprocess.run([*command, str(line)], check=False).returncode == 9
-    ran = subprocess.run([*command, "9999"], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == train(counts, num_merges=1000).fingerprint
+@pytest.mark.parametrize(
+    ("superwords", "lines"),
+    [(None, (0, 1, 400, 500)), pytest.param(Superwords(after=300), (0, 100, 250), marks=thorough)],
+    ids=["words", "superwords"],
+)
+def test_training_killed_while_writing_resumes_with_equal_merges(tmp_path, superwords, lines):
+    (tmp_path / "text.txt").write_text("\n".join(sentences(number=900)))
+    command = [sys.executable, "-c", DIES_WRITING, str(tmp_path / "text.txt"), str(tmp_path / "work")]
+    for line in lines:
+        assert subprocess.run([*command, str(line), repr(superwords)], check=False).returncode == 9
+    ran = subprocess.run([*command, "9999", repr(superwords)], capture_output=True, text=True, check=True)
+    expected = train(tmp_path / "text.txt", num_merges=600, superwords=superwords)
+    assert ran.stdout.strip() == expected.fingerprint
