@@ -84,12 +84,7 @@ def count(
         share = shards[index::number]
         if shard != "0/1":
             say(f"part {shard} has {len(share):,} of {counted(len(shards), 'shard')}")
-        counts = count_shards(
-            share,
-            pattern=pattern,
-            special_tokens=special_token or [],
-            **running,
-        )
+        counts = count_shards(share, pattern=pattern, special_tokens=special_token or [], **running)
     _save(counts, output, min_count, top, as_json)
 
 

@@ -63,12 +63,7 @@ _OPTION_NAMES = {"num_workers": "workers", "special_tokens": "special_token", "p
 
 
 def words_of_shell(message: str, params: Iterable[Any]) -> str:
-    """Return an error of the library with arguments as they are called in a shell, but not what it says of a file.
-
-    Args:
-        message: the message.
-        params: the parameters of the command.
-    """
+    """Return an error of the library with arguments as they are called in a shell, but not what it says of a file."""
     message = message.replace("read it with Source(…, errors='replace') or errors='bytes'", "give --errors replace")
     message = re.sub(r"give drop=\['(\w+)'\]", r"give --drop \1", message)
     shown = {param.name: param for param in params}

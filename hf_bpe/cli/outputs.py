@@ -37,14 +37,7 @@ def check_folder(folder: Path, force: bool) -> None:
 
 
 def check_file(file: Path | None, force: bool, room: int = _MIN_ROOM, *, urls: bool = False) -> None:
-    """Raise an error unless a file can be written without replacing another one; None needs no check.
-
-    Args:
-        file: the path.
-        force: whether another one is replaced.
-        room: the bytes that must be free.
-        urls: whether it may be a URL.
-    """
+    """Raise an error unless a file can be written, with this room, without replacing another; None needs no check."""
     if file is None:
         return
     if not urls:

@@ -74,7 +74,7 @@ def report(
     """
     from hf_bpe.analysis import report as report_on
 
-    _check_page(html, force)
+    check_file(html, force)
     tokenizer = load(folder, pattern)
     with _texts(context, sources or [], group or [], counts or [], "SOURCE") as texts:
         found = report_on(
@@ -111,16 +111,10 @@ def compare(
     """
     from hf_bpe.analysis import compare as compared
 
-    _check_page(html, force)
+    check_file(html, force)
     tokenizers = load_several(folders, pattern)
     with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:
-        found = compared(
-            tokenizers,
-            texts,
-            reference=reference,
-            translations=translations,
-            **running,
-        )
+        found = compared(tokenizers, texts, reference=reference, translations=translations, **running)
     _show(found, as_json, html)
 
 
@@ -149,12 +143,6 @@ def _texts(
                 raise typer.BadParameter(f"{path.name!r} is already the name of another text", param_hint="'--counts'")
             texts[path.name] = WordCounts.load(path)
         yield texts
-
-
-def _check_page(html: Path | None, force: bool) -> None:
-    """Raise an error before the work if a page cannot be written."""
-    if html is not None:
-        check_file(html, force)
 
 
 def _show(found: Report | Comparison, as_json: bool, html: Path | None) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -166,11 +167,9 @@ def _show_turns(
         return whole, [("all turns", whole)]
     starts = [len(as_str(text[: part.start]).encode()) for part in parts]
     turns: list[list[Any]] = [[] for _ in parts]
-    place = turn = 0
+    place = 0
     for token in whole.tokens:
-        while turn + 1 < len(starts) and starts[turn + 1] <= place:
-            turn += 1
-        turns[turn].append(token)
+        turns[bisect_right(starts, place) - 1].append(token)
         place += len(token.data)
     sizes = [sum(len(token.data) for token in tokens) for tokens in turns]
     return whole, [

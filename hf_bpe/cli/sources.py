@@ -47,25 +47,22 @@ _MEMORY_HELP = "Limit for the memory of the process, such as 2GB; counts that do
 _WORK_HELP = "Folder for checkpoints, from which the same command resumes after an interruption. Delete it when done."
 
 ManySources = Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP.replace("- for", "- or none for"))]
-TextColumn = Annotated[str, option(_COLUMN_HELP, metavar="NAME", panel="Text")]
-OnErrorPolicy = Annotated[OnError, option(_ON_ERROR_HELP, panel="Text")]
-SplitSpecialTokens = Annotated[
-    bool, option("Encode special tokens as ordinary text.", "--split-special-tokens", panel="Text")
+_text_option = functools.partial(option, panel="Text")
+InputFormat = Annotated[
+    Format | None, _text_option(FORMAT_HELP, "--input-format", "--format", show_default=FORMAT_DEFAULT)
 ]
+TextColumn = Annotated[str, _text_option(_COLUMN_HELP, metavar="NAME")]
+OnErrorPolicy = Annotated[OnError, _text_option(_ON_ERROR_HELP)]
+SplitSpecialTokens = Annotated[bool, _text_option("Encode special tokens as ordinary text.", "--split-special-tokens")]
 
-WORKERS_HELP = "Number of threads or processes; the result does not depend on it."
+_WORKERS_HELP = "Number of threads or processes; the result does not depend on it."
 STDIN = "-"
 
 _PROGRESS_HELP = "Show progress bars with rate and time left."
 Progress = Annotated[bool | None, option(_PROGRESS_HELP, panel="Output", show_default="on a terminal")]
 
 _Command = Callable[..., None]
-_WORKERS = option(
-    WORKERS_HELP,
-    metavar="N",
-    min=1,
-    show_default="one per core",
-)
+Workers = Annotated[int | None, option(_WORKERS_HELP, metavar="N", min=1, show_default="one per core")]
 
 _METAVARS = {int: "N", float: "X"}
 
@@ -78,42 +75,24 @@ def _learning_option(field: Field[Any]) -> Any:
     return Annotated[kind, option(field.metadata["help"], metavar=metavar, min=minimum, panel="Vocabulary", **shown)]
 
 
-_TEXT: dict[str, Any] = {"panel": "Text"}
+_weight = _text_option(WEIGHT_HELP.format("source"), metavar="X", show_default="1 each")
+_cap = _text_option(_CAP_HELP, metavar="N", min=1, show_default="no limit")
+_line = _text_option(_LINE_HELP, metavar="N", min=1, show_default="256 MiB")
+_memory = option(_MEMORY_HELP, metavar="SIZE", panel="Machine", show_default="no limit")
 
 # Name → annotation and default of each option. `_READING` goes into each Source, the others to the library.
-_WEIGHT: dict[str, tuple[Any, Any]] = {
-    "weight": (
-        Annotated[
-            list[str] | None, option(WEIGHT_HELP.format("source"), metavar="X", panel="Text", show_default="1 each")
-        ],
-        None,
-    ),
-}
+_WEIGHT: dict[str, tuple[Any, Any]] = {"weight": (Annotated[list[str] | None, _weight], None)}
 _READING: dict[str, tuple[Any, Any]] = {
-    "format": (
-        Annotated[
-            Format | None, option(FORMAT_HELP, "--input-format", "--format", **_TEXT, show_default=FORMAT_DEFAULT)
-        ],
-        None,
-    ),
-    "column": (Annotated[str, option(_COLUMN_HELP, metavar="NAME", **_TEXT)], "text"),
-    "errors": (Annotated[Errors, option(_ERRORS_HELP, **_TEXT)], "strict"),
-    "on_error": (Annotated[OnError, option(_ON_ERROR_HELP, **_TEXT)], "raise"),
-    "max_document_bytes": (
-        Annotated[int | None, option(_CAP_HELP, metavar="N", min=1, **_TEXT, show_default="no limit")],
-        None,
-    ),
-    "max_line_bytes": (
-        Annotated[int, option(_LINE_HELP, metavar="N", min=1, **_TEXT, show_default="256 MiB")],
-        LINE_BYTES,
-    ),
+    "format": (InputFormat, None),
+    "column": (TextColumn, "text"),
+    "errors": (Annotated[Errors, _text_option(_ERRORS_HELP)], "strict"),
+    "on_error": (OnErrorPolicy, "raise"),
+    "max_document_bytes": (Annotated[int | None, _cap], None),
+    "max_line_bytes": (Annotated[int, _line], LINE_BYTES),
 }
 _RUNNING: dict[str, tuple[Any, Any]] = {
-    "workers": (Annotated[int | None, _WORKERS], None),
-    "max_memory": (
-        Annotated[str | None, option(_MEMORY_HELP, metavar="SIZE", panel="Machine", show_default="no limit")],
-        None,
-    ),
+    "workers": (Workers, None),
+    "max_memory": (Annotated[str | None, _memory], None),
     "work_dir": (Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")], None),
     "progress": (Progress, None),
 }

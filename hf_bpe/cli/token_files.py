@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,12 +22,12 @@ from hf_bpe.cli.sources import (
     FORMAT_DEFAULT,
     FORMAT_HELP,
     STDIN,
-    WORKERS_HELP,
     ManySources,
     OnErrorPolicy,
     Progress,
     SplitSpecialTokens,
     TextColumn,
+    Workers,
     is_found,
     parse_share,
     shows_progress,
@@ -119,7 +120,7 @@ def encode_files(
     input_format: Annotated[Format | None, option(FORMAT_HELP, panel="Text", show_default=FORMAT_DEFAULT)] = None,
     column: TextColumn = "text",
     on_error: OnErrorPolicy = "raise",
-    workers: Annotated[int | None, option(WORKERS_HELP, metavar="N", min=1, show_default="one a core")] = None,
+    workers: Workers = None,
     progress: Progress = None,
     pattern: RankPattern = "auto",
     force: Force = False,
@@ -164,27 +165,12 @@ def encode_files(
             # Of other files on an object store, `encode_files` tells whether an interrupted upload has left them.
             if not is_url(checked) or path in target.about_all:
                 check_file(path, force or is_ours, room=room, urls=True)
-        written = load(folder, pattern).encode_files(
-            sources,
-            checked,
-            format=format,
-            separator=separator,
-            append_separator=append_separator,
-            begin_token=begin_token,
-            pack=pack,
-            pack_across=pack_across,
-            shard_tokens=shard_tokens,
-            shard=share,
-            copy_columns=copy_columns or (),
-            loss_mask=loss_mask,
-            split_special_tokens=split_special_tokens or None,  # None: the tokenizer's setting
-            dropout=dropout,
-            seed=seed,
-            num_workers=workers,
-            work_dir=work_dir,
-            overwrite=force,
-            show_progress=shows_progress(progress),
-        )
+        tokenizer = load(folder, pattern)
+        given = {**context.params, "copy_columns": copy_columns or (), "num_workers": workers, "overwrite": force}
+        given |= {"shard": share, "show_progress": shows_progress(progress), "paths": sources, "output": checked}
+        given["split_special_tokens"] = split_special_tokens or None  # None: the tokenizer's setting
+        parameters = inspect.signature(tokenizer.encode_files).parameters
+        written = tokenizer.encode_files(**{name: value for name, value in given.items() if name in parameters})
     _report_files(written, "" if pack is None else f" in {counted(written.num_rows, 'sequence')}", as_json)
 
 

@@ -56,13 +56,7 @@ def tokenizer_class() -> type[BPETokenizer]:
 
 
 def load(source: str, pattern: str = "auto", *, is_one_of_several: bool = False) -> BPETokenizer:
-    """Load a tokenizer from a folder or a file of any format.
-
-    Args:
-        source: the path.
-        pattern: the split pattern, for a file that does not store it.
-        is_one_of_several: whether the pattern is for other files if this one stores its own.
-    """
+    """Load a tokenizer from a folder or a file of any format; one of several may store its own pattern."""
     path = source if is_url(source) else existing(source)
     with phase(f"loading {source}"), warnings_said():
         if not is_one_of_several or pattern == "auto":
@@ -77,12 +71,7 @@ def load(source: str, pattern: str = "auto", *, is_one_of_several: bool = False)
 
 
 def load_several(sources: Sequence[str], pattern: str = "auto") -> dict[str, BPETokenizer]:
-    """Load several tokenizers, by their names, or by their paths if names are equal.
-
-    Args:
-        sources: the paths, each of which is the argument FOLDER of a command.
-        pattern: the split pattern for files that do not store it.
-    """
+    """Load several tokenizers, by their names, or by their paths if names are equal."""
     names = [*map(tokenizer_name, sources)]
     if len({*sources}) < len(sources):
         raise typer.BadParameter("a tokenizer is given twice", param_hint="'FOLDER'")

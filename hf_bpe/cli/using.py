@@ -21,9 +21,8 @@ from hf_bpe.cli.id_files import ids_of_array
 from hf_bpe.cli.options import EXAMPLE, argument, option
 from hf_bpe.cli.program import USE, command
 from hf_bpe.cli.sources import (
-    FORMAT_DEFAULT,
-    FORMAT_HELP,
     STDIN,
+    InputFormat,
     ManySources,
     OnErrorPolicy,
     SplitSpecialTokens,
@@ -35,7 +34,6 @@ from hf_bpe.cli.sources import (
     text_file,
 )
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
-from hf_bpe.counting._locations import Format
 from hf_bpe.counting._readers import Skipped, read_documents
 from hf_bpe.counting._sources import Source, plan
 
@@ -59,9 +57,7 @@ def encode(
     text: Annotated[str | None, option(_TEXT_HELP, metavar="TEXT")] = None,
     lines: Annotated[bool, option(_LINES_HELP, "--lines")] = False,
     split_special_tokens: SplitSpecialTokens = False,
-    input_format: Annotated[
-        Format | None, option(FORMAT_HELP, "--input-format", "--format", panel="Text", show_default=FORMAT_DEFAULT)
-    ] = None,
+    input_format: InputFormat = None,
     column: TextColumn = "text",
     on_error: OnErrorPolicy = "raise",
     pattern: RankPattern = "auto",
