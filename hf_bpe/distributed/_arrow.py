@@ -14,6 +14,7 @@ from hf_bpe.encoding import _randomness as randomness
 from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, framed_rows, import_arrow
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.token_files._request import named_token_id
 from hf_bpe.tokenizer._bulk import threads_of
 from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
@@ -113,7 +114,7 @@ class ArrowEncoder:
         if max_length is not None and max_length < len(extra):
             raise ValueError(f"max_length: expected at least {len(extra)}, the number of {extra}, got {max_length}")
         if isinstance(tokenizer, BPETokenizer):
-            self._check_tokens(tokenizer.pipeline)
+            self._token_ids(tokenizer.pipeline)
 
     def __call__(self, rows: Rows) -> Rows:
         """Return a record batch or table with the column of ids.
@@ -176,22 +177,20 @@ class ArrowEncoder:
             _pipelines[path] = BPETokenizer.convert_from(path).pipeline
         return _pipelines[path]
 
-    def _check_tokens(self, pipeline: Pipeline) -> None:
-        for name, token in (("separator", self._separator), ("begin_token", self._begin_token)):
-            if token is not None and token not in pipeline.ids:
-                raise ValueError(f"{name}: {token!r} is not a special or added token of this tokenizer")
+    def _token_ids(self, pipeline: Pipeline) -> tuple[int | None, int | None]:
+        """Return the ids before and after each text."""
+        tokens = {"begin_token": self._begin_token, "separator": self._separator}
+        begin, end = (named_token_id(pipeline, name, token) for name, token in tokens.items())
+        return begin, end
 
     def _lists(self, arrow: Any, texts: Any, numbers: list[int] | None) -> list[Any]:
         """Return the lists of ids, one for each group of chunks of the texts."""
-        pipeline = self._pipeline()
-        self._check_tokens(pipeline)
-        separator = self._separator
+        pipeline, separator = self._pipeline(), self._separator
+        begin, end = self._token_ids(pipeline)
         encoder = pipeline.encoder
         if separator is not None:
             encoder = pipeline.encoder_without(lambda token: token.content == separator)
         options = pipeline.options(self._split_special_tokens)
-        begin = None if self._begin_token is None else pipeline.ids[self._begin_token]
-        end = None if separator is None else pipeline.ids[separator]
         random = self._random if numbers is None else self._random._replace(first_text=numbers)
         threads = threads_of(self._num_workers)
         lists = []

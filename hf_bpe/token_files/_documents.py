@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import logging
-import queue
-import threading
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import NamedTuple, TypeVar
 
@@ -110,14 +110,7 @@ class DocumentEncoder(NamedTuple):
     def encode(
         self, sources: Sequence[Shard], place: Place, skipped: Skipped, first_source: int = 0
     ) -> Iterator[Encoded]:
-        """Yield the ids of sources from a place on.
-
-        Args:
-            sources: the sources.
-            place: the place.
-            skipped: what was skipped in the sources before.
-            first_source: the number of the first source.
-        """
+        """Yield the ids of sources from a place on; `skipped` is what was skipped in the sources before."""
         for file in range(place.file, len(sources)):
             here = place if file == place.file else Place(file)
             columns = self.copied if self.no_loss is None else (*self.copied, self.no_loss)
@@ -288,37 +281,13 @@ def _in_batches(
 
 
 def _read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
-    """Yield items, of which a thread gets the next one meanwhile."""
-    ready: queue.Queue[tuple[_Item | None, BaseException | None]] = queue.Queue(1)
-    is_closed = threading.Event()
-
-    def put(item: _Item | None, error: BaseException | None) -> None:
-        while not is_closed.is_set():
-            try:
-                return ready.put((item, error), timeout=0.1)
-            except queue.Full:
-                continue
-
-    def read() -> None:
-        try:
-            for item in items:
-                put(item, None)
-                if is_closed.is_set():
-                    return
-            put(None, StopIteration())
-        except BaseException as error:
-            put(None, error)
-
-    thread = threading.Thread(target=read, daemon=True)
-    thread.start()
+    """Yield items, of which a thread gets the next ones meanwhile."""
+    end = object()
+    thread = ThreadPoolExecutor(1)
     try:
-        while True:
-            item, error = ready.get()
-            if isinstance(error, StopIteration):
-                return
-            if error is not None:
-                raise error
-            yield item  # type: ignore[misc]  # None comes with an error only
+        ahead = deque(thread.submit(next, items, end) for _ in range(2))
+        while (item := ahead.popleft().result()) is not end:
+            ahead.append(thread.submit(next, items, end))
+            yield item  # type: ignore[misc]  # it is not the end
     finally:
-        is_closed.set()
-        thread.join()
+        thread.shutdown(cancel_futures=True)

@@ -24,11 +24,7 @@ _NO_LOSS = np.uint32(1 << 31)  # far above all ids
 
 
 def with_ranges(document: AnyText, written: str | None) -> tuple[AnyText, Ranges]:
-    """Return a document as text, whose characters have numbers, and its ranges without loss.
-
-    Args:
-        document: the document.
-        written: its ranges as JSON; None for none.
+    """Return a document as text, whose characters have numbers, and its ranges without loss, written as JSON.
 
     Raises:
         ValueError: they are no ranges of this document.

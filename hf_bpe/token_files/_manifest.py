@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,16 +74,7 @@ def make_manifest(
     totals: Totals,
     sources: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Return a manifest.
-
-    Args:
-        settings: the tokenizer and the options.
-        dtype: the type of the ids in the files.
-        shard_tokens: the size of a shard; None for one file.
-        records: the shards.
-        totals: what was read, of which some ids may not be in the files.
-        sources: what was encoded.
-    """
+    """Return a manifest of shards; `totals` is what was read, of which some ids may not be in the files."""
     tokens = sum(record.tokens for record in records)
     return {
         "made_by": f"hf_bpe {__version__}",
@@ -119,6 +110,16 @@ def encoded_files(
     offsets = first_shard[1] if manifest["format"] == "npy" else None
     return EncodedFiles(
         first_shard[0], offsets, manifest["tokens"], manifest["documents"], path, files, manifest["rows"]
+    )
+
+
+def with_urls(written: EncodedFiles, url: Callable[[Path], str]) -> EncodedFiles:
+    """Return what was written with the URLs of all files."""
+    return written._replace(
+        ids=url(Path(written.ids)),
+        offsets=None if written.offsets is None else url(Path(written.offsets)),
+        manifest=url(Path(written.manifest)),
+        files=[url(Path(path)) for path in written.files],
     )
 
 

@@ -19,7 +19,7 @@ from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._formats import FORMATS, INDEX, MANIFEST
-from hf_bpe.token_files._manifest import COUNTS, OF_FILES, SETTINGS, EncodedFiles, as_json, encoded_files
+from hf_bpe.token_files._manifest import COUNTS, OF_FILES, SETTINGS, EncodedFiles, as_json, encoded_files, with_urls
 from hf_bpe.token_files._shares import Share
 
 _SHARE = re.compile(rf"(?:(.*)-)?([0-9]{{5}})-of-([0-9]{{5}})(?:\.{re.escape(MANIFEST)})?")
@@ -30,14 +30,7 @@ _NAMED = 20  # shares in a message; there may be thousands
 
 
 class _SharedManifest(NamedTuple):
-    """The manifest of a share.
-
-    Attributes:
-        path: its file.
-        stem: the name of the output without suffix; empty for MDS, whose files are in a folder for each share.
-        share: the share.
-        content: what it says.
-    """
+    """The manifest of a share, and the name of its output without suffix, which is empty for MDS."""
 
     path: Path
     stem: str
@@ -102,8 +95,8 @@ def _merge_remote(output: str, overwrite: bool, options: StorageOptions | None) 
         about = [each for each in found if each.endswith(MANIFEST) or each.rpartition("/")[2] == INDEX]
         transfer(fetch, ((local / each, join(folder, each)) for each in about), options)
 
-        def url(path: Path | str) -> str:
-            return join(folder, Path(path).relative_to(local).as_posix())
+        def url(path: Path) -> str:
+            return join(folder, path.relative_to(local).as_posix())
 
         try:
             merged = _merge(local / name, overwrite, lambda path: found.get(path.relative_to(local).as_posix()))
@@ -111,13 +104,8 @@ def _merge_remote(output: str, overwrite: bool, options: StorageOptions | None) 
             raise type(error)(str(error).replace(str(local), without_credentials(folder))) from None
         if (index := Path(merged.manifest).parent / INDEX).exists():
             upload(index, url(index), options)
-        upload(Path(merged.manifest), url(merged.manifest), options)
-        return merged._replace(
-            ids=url(merged.ids),
-            offsets=None if merged.offsets is None else url(merged.offsets),
-            manifest=url(merged.manifest),
-            files=[*map(url, merged.files)],
-        )
+        upload(Path(merged.manifest), url(Path(merged.manifest)), options)
+        return with_urls(merged, url)
 
 
 def _merge(path: Path, overwrite: bool, size_of: Callable[[Path], int | None]) -> EncodedFiles:

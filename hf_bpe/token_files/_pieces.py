@@ -47,7 +47,7 @@ Report = Callable[[int, int, int], object]
 """Called with a unit, and how many more bytes of its sources were read and ids made."""
 
 
-class Piece(NamedTuple):
+class EncodedPiece(NamedTuple):
     """A piece of a unit.
 
     Attributes:
@@ -112,19 +112,13 @@ class Piece(NamedTuple):
 
 
 class PieceFolder:
-    """A folder of pieces.
-
-    Args:
-        path: the folder; created if needed.
-        dtype: the type of the stored ids.
-        is_durable: whether pieces must survive a crash of the system.
-    """
+    """A folder of pieces, which survive a crash of the system if it is durable."""
 
     def __init__(self, path: Path, dtype: npt.DTypeLike, is_durable: bool) -> None:
         self.path, self.dtype, self._is_durable = path, np.dtype(dtype), is_durable
         path.mkdir(exist_ok=True)
 
-    def unit_pieces(self, unit: int, first: int) -> list[Piece]:
+    def unit_pieces(self, unit: int, first: int) -> list[EncodedPiece]:
         """Return the pieces of a unit from a number on."""
         paths = (_path(self.path, unit, number) for number in itertools.count(first))
         return [_describe(path, self.dtype.itemsize) for path in itertools.takewhile(os.path.lexists, paths)]
@@ -141,18 +135,10 @@ class PieceFolder:
         encoder: DocumentEncoder,
         unit: int,
         sources: tuple[int, Sequence[Shard]],
-        written: Sequence[Piece],
+        written: Sequence[EncodedPiece],
         report: Report,
-    ) -> Iterator[Piece]:
-        """Encode a unit from where the pieces that are written end, and yield the pieces after them.
-
-        Args:
-            encoder: how documents are encoded.
-            unit: the index of the unit.
-            sources: the number of its first source, and its sources.
-            written: the pieces that are written.
-            report: called with what was read.
-        """
+    ) -> Iterator[EncodedPiece]:
+        """Encode a unit from where the pieces that are written end, and yield the pieces after them."""
         number, place, skipped = 0, Place(), Skipped()
         if written:
             if written[-1].is_last:
@@ -203,7 +189,7 @@ class _PieceFile:
         self._file.write(data)
         self._crc = zlib.crc32(data, self._crc)
 
-    def commit(self, place: Place, is_last: bool, skipped: Skipped, is_durable: bool) -> Piece:
+    def commit(self, place: Place, is_last: bool, skipped: Skipped, is_durable: bool) -> EncodedPiece:
         for ends in self._ends:
             self._write(ends.astype("<i8").data)
         for line in self._values:
@@ -227,7 +213,7 @@ def _path(folder: Path, unit: int, number: int) -> Path:
     return folder / f"{unit:06}-{number:06}.piece"
 
 
-def _describe(path: Path, id_bytes: int) -> Piece:
+def _describe(path: Path, id_bytes: int) -> EncodedPiece:
     """Return the description of a piece.
 
     Raises:
@@ -248,7 +234,7 @@ def _describe(path: Path, id_bytes: int) -> Piece:
         if begin != content["ids"] * id_bytes + content["documents"] * 8 + content["values"]:
             raise ValueError("its size is not that of its content")
     content["place"], content["skipped"] = Place(*content["place"]), Skipped(**content["skipped"])
-    return Piece(path, int(found[1]), int(found[2]), **content)
+    return EncodedPiece(path, int(found[1]), int(found[2]), **content)
 
 
 def _read(file: FileIO, size: int) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import threading
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,14 +18,7 @@ _SECONDS = 0.5
 
 
 class EncodingProgress:
-    """Counters that processes share, and the bar that shows their sums.
-
-    Args:
-        units: number of units of work; a unit is reported by one process at a time.
-        total: stored bytes of the sources; None if unknown.
-        done: how many of these are done already.
-        show: whether to show a bar on standard error.
-    """
+    """Counters that processes share, for each unit of work, and the bar that shows their sums."""
 
     def __init__(self, units: int, total: int | None, done: int, show: bool) -> None:
         memory = mmap.mmap(-1, 16 * max(units, 1))
@@ -54,9 +46,7 @@ class EncodingProgress:
             self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._is_over.set()
         if self._thread is not None:
             self._thread.join()

@@ -32,7 +32,7 @@ from hf_bpe._utils.object_stores import (
 from hf_bpe._utils.paths import is_url
 from hf_bpe.token_files._encoding import encode_sources
 from hf_bpe.token_files._job import Job
-from hf_bpe.token_files._manifest import EncodedFiles
+from hf_bpe.token_files._manifest import EncodedFiles, with_urls
 from hf_bpe.token_files._run import LOG
 
 _OUTPUT = "output"  # the folder of the files in a work folder
@@ -89,17 +89,11 @@ class Places:
             store.check_free(job, old, run, is_begun)
         written = encode_sources(job, workers, self.work, show_progress, overwrite)
         store.publish(written, job, old, overwrite, run)
-        return store.described(written)
+        return with_urls(written, store.url)
 
 
 class _Store:
-    """The folder of an output on a store, and the local one that stands for it.
-
-    Args:
-        folder: the URL that `local` stands for.
-        local: the local folder.
-        options: see `file_system`.
-    """
+    """The folder of an output on a store, and the local one that stands for it."""
 
     def __init__(self, folder: str, local: Path, options: StorageOptions | None) -> None:
         self._folder, self._local, self._options = folder, local, options
@@ -121,14 +115,7 @@ class _Store:
                 return {}
 
     def check_free(self, job: Job, old: Any, run: str | None, is_begun: bool) -> None:
-        """Raise a FileExistsError for what another run has written.
-
-        Args:
-            job: the run.
-            old: the manifest that is there.
-            run: what identifies the run.
-            is_begun: whether its work folder has its log, which it begins only if the output is free.
-        """
+        """Raise a FileExistsError for what another run has written; a run begins its log only if the output is free."""
         target = job.target
         # The settings of a part name the versions of all sources; those of a whole corpus do not.
         is_known = is_begun or "plan" in job.settings
@@ -202,15 +189,6 @@ class _Store:
 
     def _parent(self, folder: Path) -> str:
         return self._folder if folder == self._local else self.url(folder)
-
-    def described(self, written: EncodedFiles) -> EncodedFiles:
-        """Return what was written with the URLs of all files."""
-        return written._replace(
-            ids=self.url(Path(written.ids)),
-            offsets=None if written.offsets is None else self.url(Path(written.offsets)),
-            manifest=self.url(Path(written.manifest)),
-            files=[self.url(Path(path)) for path in written.files],
-        )
 
 
 def _files_of(manifest: Any) -> list[str]:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from hf_bpe._utils.files import flush, lock_moves, write_atomically
@@ -53,14 +53,7 @@ def files_of_manifest(target: Target) -> list[Path]:
 
 
 def check_free(target: Target, shard_tokens: int | None, ours: int, overwrite: bool) -> None:
-    """Raise a FileExistsError for shards of another run, which could be taken for some of this one.
-
-    Args:
-        target: the output.
-        shard_tokens: the size of a shard; None for one file, which needs no check.
-        ours: how many shards may be in place already.
-        overwrite: whether the shards of an earlier run are replaced.
-    """
+    """Raise a FileExistsError for shards of another run; as many as are `ours` may be in place already."""
     if shard_tokens is None:
         return
     known = {target.folder / name for number in range(ours) for name in target.names(number)}
@@ -78,24 +71,10 @@ def put_in_place(
     Raises:
         OSError: a file cannot be deleted or moved; the next run with this output tries again.
     """
+    old = files_to_replace(target, is_sharded, overwrite)
     new = [name for record in records for name in reversed(record.files)]
-    about = [path.name for path in reversed(target.about_all) if (staging / path.name).exists()]
-    replace_files(target, staging, files_to_replace(target, is_sharded, overwrite), [*new, *about])
-
-
-def replace_files(target: Target, staging: Path, old: Iterable[Path], new: Iterable[str]) -> None:
-    """Replace token files by those in a staging folder, which is gone afterwards.
-
-    Args:
-        target: the output.
-        staging: a folder next to the old files.
-        old: the files to delete.
-        new: the names of the new files in the order in which they are put in place, the manifest last.
-
-    Raises:
-        OSError: a file cannot be deleted or moved; the next run with this output tries again.
-    """
-    order = {"format": _FORMAT, "old": [path.name for path in old], "new": [*new]}
+    about = [path.name for path in reversed(target.about_all) if (staging / path.name).exists()]  # the manifest last
+    order = {"format": _FORMAT, "old": [path.name for path in old], "new": [*new, *about]}
     write_atomically(staging / _ORDER, json.dumps(order))
     with lock_moves(target.folder):
         _finish(target)  # of another run that ended meanwhile

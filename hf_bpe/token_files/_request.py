@@ -22,7 +22,7 @@ from hf_bpe.token_files._documents import DocumentEncoder, Framing
 from hf_bpe.token_files._formats import FORMATS, Target
 from hf_bpe.token_files._job import Job, Packing
 from hf_bpe.token_files._loss_masks import MASK_COLUMN
-from hf_bpe.token_files._shares import Share, part_of_sources
+from hf_bpe.token_files._shares import Share, plan_digest, sources_of_share
 
 
 def as_shards(paths: Any, storage_options: StorageOptions | None = None) -> list[Shard]:
@@ -74,7 +74,9 @@ def make_job(
     """Return the job of `BPETokenizer.encode_files`."""
     copied = tuple(check_strs("copy_columns", copy_columns))
     target = Target(format, output, share, copied, loss_mask is not None)
-    separator_id = _token_id(pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator)
+    separator_id = named_token_id(
+        pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator
+    )
     # A file of offsets says where documents end without it.
     is_needed = target.format.needs_separator or separator_id is not None
     appends = is_needed if append_separator is None else append_separator
@@ -96,11 +98,13 @@ def make_job(
     # The texts of an iterable are records, whatever its format says.
     are_texts = all(source.is_file and source.format == "text" for source in sources)
     framing = Framing(
-        -1 if separator_id is None else separator_id, appends, _token_id(pipeline, "begin_token", begin_token)
+        -1 if separator_id is None else separator_id, appends, named_token_id(pipeline, "begin_token", begin_token)
     )
+    # The same pipeline for all files, because the ids of tokens added meanwhile may not fit.
+    decides_ids = pipeline.model.fingerprint, pipeline.token_tuples, options
     settings = {
         "format": format,
-        "tokenizer": digest_of_tokenizer(pipeline, options),
+        "tokenizer": hashlib.sha256(repr(decides_ids).encode()).hexdigest(),
         "separator": framing.separator_id,
         "append_separator": appends,
         "begin_token": framing.begin_id,
@@ -117,9 +121,8 @@ def make_job(
     first_source = 0
     if share is not None:
         # The number of a record, which randomness depends on, is known only where its file is read from the beginning.
-        part = part_of_sources(sources, share, cuts_lines="seed" not in settings)
-        first_source, sources = part.first, part.sources
-        settings |= {"shard": [*share], "plan": part.plan}
+        settings |= {"shard": [*share], "plan": plan_digest(sources, cuts_lines="seed" not in settings)}
+        first_source, sources = sources_of_share(sources, share, cuts_lines="seed" not in settings)
     return Job(
         sources,
         target,
@@ -134,7 +137,7 @@ def make_job(
             loss_mask,
             format == "datatrove",
         ),
-        target.format.dtype(highest_id(pipeline)),
+        target.format.dtype(max([*pipeline.model.vocab, *pipeline.added_tokens], default=0)),
         None if pack is None else Packing(pack, pack_across),
         target.format.shard_tokens if shard_tokens is None else shard_tokens,
         settings,
@@ -142,19 +145,7 @@ def make_job(
     )
 
 
-def digest_of_tokenizer(pipeline: Pipeline, options: Options) -> str:
-    """Return a digest of what decides the ids of a text."""
-    # The same pipeline for all files, because the ids of tokens added meanwhile may not fit.
-    decides_ids = pipeline.model.fingerprint, pipeline.token_tuples, options
-    return hashlib.sha256(repr(decides_ids).encode()).hexdigest()
-
-
-def highest_id(pipeline: Pipeline) -> int:
-    """Return the highest id of a tokenizer."""
-    return max([*pipeline.model.vocab, *pipeline.added_tokens], default=0)
-
-
-def _token_id(pipeline: Pipeline, name: str, token: str | None) -> int | None:
+def named_token_id(pipeline: Pipeline, name: str, token: str | None) -> int | None:
     """Return the id of a special or added token, for an argument with this name; None for None."""
     if token is not None and token not in pipeline.ids:
         raise ValueError(f"{name}: {token!r} is not a special or added token of this tokenizer")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from hf_bpe._utils.shapes import check_shape
 from hf_bpe._utils.work_log import LogKind, WorkLog, subfolder
 from hf_bpe.counting._error_policy import SKIPPED, Skipped
-from hf_bpe.token_files._pieces import Piece
+from hf_bpe.token_files._pieces import EncodedPiece
 from hf_bpe.token_files._shards import ShardRecord
 
 _PATIENCE = 10.0  # seconds, in which the processes of a killed run notice that it is gone
@@ -58,7 +58,7 @@ class Totals:
     read: int = 0
     skipped: dict[str, int] = field(default_factory=lambda: asdict(Skipped()))
 
-    def plus(self, piece: Piece) -> Totals:
+    def plus(self, piece: EncodedPiece) -> Totals:
         """Return the totals with another piece."""
         skipped = Skipped(**self.skipped) + (piece.skipped if piece.is_last else Skipped())
         return Totals(
@@ -67,14 +67,7 @@ class Totals:
 
 
 class RunLog:
-    """The log of a run; as a context manager, it locks the folder against other processes.
-
-    Args:
-        folder: the work folder; created if needed.
-        settings: what the token files depend on, as JSON values.
-        names: returns the names of the files of the shard with a number.
-        units: the number of units of work.
-        check: called with the shards in place before anything is written.
+    """The log of a run, which locks the folder; `check` is called with the shards in place before anything is written.
 
     Raises:
         ValueError, OSError: see `WorkLog`; there are pieces without a log.

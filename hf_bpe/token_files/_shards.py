@@ -33,17 +33,7 @@ class ShardRecord(NamedTuple):
 
 
 class ShardWriter:
-    """Write a stream of rows to shards.
-
-    Args:
-        target: the format and the names of files.
-        folder: where the files are put when they are whole.
-        make: returns a writer for files with these names.
-        shard_tokens: a shard ends with the row that brings it to this number of ids; None for a single shard.
-        records: the shards that are in place already.
-        committed: called when a shard is in place.
-        needs_one: whether there is a shard even if there are no rows.
-    """
+    """Write a stream of rows to shards, each of which ends with the row that brings it to `shard_tokens` ids."""
 
     def __init__(
         self,

@@ -46,27 +46,8 @@ def check_share(name: str, value: Any) -> Share:
     return Share(index, count)
 
 
-class Part(NamedTuple):
-    """What a share holds.
-
-    Attributes:
-        first: the number of the first source among those of the corpus.
-        sources: files, or ranges of them.
-        plan: a digest that all shares of the same corpus have.
-    """
-
-    first: int
-    sources: list[Shard]
-    plan: str
-
-
-def part_of_sources(sources: Sequence[Shard], share: Share, *, cuts_lines: bool) -> Part:
-    """Return the sources of a share; those of all shares in their order are the corpus.
-
-    Args:
-        sources: the sources of the corpus, each a whole file.
-        share: the share.
-        cuts_lines: whether files of JSON lines may be cut.
+def plan_digest(sources: Sequence[Shard], *, cuts_lines: bool) -> str:
+    """Return a digest that all shares of the same corpus have, however many they are.
 
     Raises:
         ValueError: a source can be read only once.
@@ -74,9 +55,16 @@ def part_of_sources(sources: Sequence[Shard], share: Share, *, cuts_lines: bool)
     for source in sources:
         if source.version is None:
             raise ValueError(f"shard: {source.name} can be read only once, so no other job reads the same; use a file")
+    return hashlib.sha256(json.dumps([cuts_lines, *(source.key for source in sources)]).encode()).hexdigest()
+
+
+def sources_of_share(sources: Sequence[Shard], share: Share, *, cuts_lines: bool) -> tuple[int, list[Shard]]:
+    """Return the number of the first source of a share, and its sources: files, or ranges of files of JSON lines.
+
+    Those of all shares in their order are the corpus.
+    """
     chosen = [*_chosen(sources, share, cuts_lines)]
-    plan = hashlib.sha256(json.dumps([cuts_lines, *(source.key for source in sources)]).encode()).hexdigest()
-    return Part(chosen[0][0] if chosen else 0, [source for _, source in chosen], plan)
+    return chosen[0][0] if chosen else 0, [source for _, source in chosen]
 
 
 def _chosen(sources: Sequence[Shard], share: Share, cuts_lines: bool) -> Iterator[tuple[int, Shard]]:

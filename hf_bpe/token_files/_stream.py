@@ -15,7 +15,7 @@ from hf_bpe._utils.processes import map_in_processes
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._sources import Shard
 from hf_bpe.token_files._documents import DocumentEncoder, Place
-from hf_bpe.token_files._pieces import Piece, PieceFolder, Report
+from hf_bpe.token_files._pieces import EncodedPiece, PieceFolder, Report
 from hf_bpe.token_files._rows import Chunk
 from hf_bpe.token_files._run import Position, RunLog, Totals
 from hf_bpe.token_files._shards import ShardRecord
@@ -31,12 +31,7 @@ class Unit(NamedTuple):
 
 
 def in_units(sources: Sequence[Shard], first: int) -> list[Unit]:
-    """Return sources in units of work: a large one each, or several small ones.
-
-    Args:
-        sources: the sources.
-        first: the number of the first one.
-    """
+    """Return sources, of which the first has a number, in units of work: a large one each, or several small ones."""
     begins: list[int] = []
     room = 0
     for number, source in enumerate(sources):
@@ -80,16 +75,7 @@ class DirectStream:
 
 
 class PieceStream:
-    """The ids of units from the pieces that are written for them, from where the last recorded shard ends.
-
-    Args:
-        encoder: how documents are encoded.
-        units: the units of work.
-        processes: the number of processes; with one, the encoder's threads are used.
-        folder: the folder of pieces.
-        log: the log of the run.
-        report: called with what was read.
-    """
+    """The ids of units from the pieces that are written for them, from where the last recorded shard ends."""
 
     def __init__(
         self,
@@ -104,7 +90,8 @@ class PieceStream:
         self._folder, self._log, self._report = folder, log, report
         self._start = log.position
         self._written = log.totals.tokens + log.position.first  # ids in shards, counted from the first piece
-        self._open: list[tuple[Piece, Totals]] = []  # pieces that are not in shards as a whole, and totals before each
+        # Pieces that are not in shards as a whole, and totals before each.
+        self._open: list[tuple[EncodedPiece, Totals]] = []
         self.totals = log.totals
 
     def chunks(self) -> Iterator[Chunk]:
@@ -128,7 +115,7 @@ class PieceStream:
             each.path.unlink()
         del self._open[:consumed]
 
-    def _pieces(self) -> Generator[Piece, None, None]:
+    def _pieces(self) -> Generator[EncodedPiece, None, None]:
         left = range(self._start.unit, len(self._units))
         known = {unit: self._folder.unit_pieces(unit, self._first_kept(unit)) for unit in left}
         for piece in (piece for pieces in known.values() for piece in pieces):

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,9 +38,7 @@ class TokenWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -53,12 +50,7 @@ def close_all(*closes: Callable[[], object]) -> None:
 
 
 class Spool:
-    """Numbers that are written to a temporary file until their place in the final file is known.
-
-    Args:
-        folder: where the file is created; it has no name, so it vanishes with the process.
-        dtype: the type of the numbers.
-    """
+    """Numbers in a temporary file without a name, until their place in the final file is known."""
 
     def __init__(self, folder: Path, dtype: npt.DTypeLike) -> None:
         self.dtype = np.dtype(dtype)
