@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hf_bpe._utils.arguments import check_real
@@ -14,6 +14,7 @@ from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern, metasp
 from hf_bpe.pretokenizers._stages import Metaspace
 from hf_bpe.reference._alphabet import Alphabet, choose_characters
 from hf_bpe.training._dispatch import count_characters
+from hf_bpe.training._target_sizes import base_model
 
 COVERAGE = 0.9995
 """The default of `character_coverage`, which is SentencePiece's."""
@@ -42,25 +43,11 @@ class CharacterOptions:
     def base_model(
         self, alphabet: str, special_tokens: Sequence[str], pattern: str | None, initial: BPEModel | None
     ) -> BPEModel:
-        """Return the model that training starts from.
-
-        Args:
-            alphabet: the characters that get tokens.
-            special_tokens: all special tokens, including those of the initial model.
-            pattern: the pattern.
-            initial: the model to extend, or None. What is missing from it gets ids after its highest, in this order:
-                special tokens, tokens of bytes, characters by code point.
-        """
-        vocab = {} if initial is None else dict(initial.vocab)
+        """Return the model that training starts from: new tokens are special tokens, tokens of bytes, characters."""
         # An initial model has the tokens of bytes that it needs; those that it lacks would never occur.
         fallback = BYTE_TOKENS if self.characters.byte_fallback and initial is None else ()
-        wanted = [*map(str.encode, special_tokens), *fallback, *map(str.encode, alphabet)]
-        known = {*vocab.values()}
-        missing = [token for token in wanted if token not in known]
-        vocab.update(enumerate(missing, start=max(vocab, default=-1) + 1))
-        if initial is None:
-            return BPEModel(vocab, [], tuple(special_tokens), pattern, characters=self.characters)
-        return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens), pattern=pattern)
+        tokens = [*map(str.encode, special_tokens), *fallback, *map(str.encode, alphabet)]
+        return base_model(tokens, special_tokens, pattern, initial, self.characters)
 
 
 def characters_of(model: BPEModel) -> str:
@@ -97,13 +84,7 @@ def learns_characters(options: Mapping[str, Any]) -> bool:
 def character_options(
     pattern: str | None, initial: BPEModel | None, options: Mapping[str, Any]
 ) -> CharacterOptions | None:
-    """Return the options of `hf_bpe.train` for an alphabet of characters; None for bytes.
-
-    Args:
-        pattern: the canonical pattern.
-        initial: the model to continue from.
-        options: byte_fallback, unk_token, fuse_unk, character_coverage and limit_alphabet of `hf_bpe.train`; None for
-            the default.
+    """Return the options of `hf_bpe.train` for an alphabet of characters, of which None is the default; None for bytes.
 
     Raises:
         ValueError: an option contradicts the others.

@@ -23,12 +23,6 @@ _SECONDS = 10.0  # of work that an interruption can lose at most
 class MergeLog:
     """The log of merges learned so far; `write` flushes it, `close` releases the folder.
 
-    Args:
-        folder: the folder of the file; created if it does not exist.
-        settings: what the merges depend on, as JSON values.
-        initial: the merges before those of the log.
-        characters: those that merges begin with; None for bytes.
-
     Raises:
         ValueError, OSError: see `WorkLog`.
     """

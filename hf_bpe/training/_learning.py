@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from hf_bpe._native_core import native_core, require_core
@@ -92,9 +92,6 @@ class Learning:
     def learn(self, number: int) -> list[Merge]:
         """Return the first `number` merges, or fewer if there are no more.
 
-        Args:
-            number: number of merges.
-
         Raises:
             MemoryError: there is too little memory; the message says how much is needed.
             OverflowError, ValueError: the counts or words are too large to learn from.
@@ -119,22 +116,17 @@ class Learning:
 
             is_heard = self._log is not None or self._shown["show"] or self._shown["listener"] is not None
             try:
-                self.merges += self._learn(number - known, note if is_heard else None)
+                self.merges += learn_merges(
+                    self._words,
+                    self._options,
+                    max_merges=number - known,
+                    initial=[*self._initial, *self.merges],
+                    progress=note if is_heard else None,
+                    **self._native,
+                )
             finally:
                 if self._log is not None:
                     self._log.write()
-
-    def _learn(self, number: int, progress: Callable[[list[Merge], int], object] | None) -> list[Merge]:
-        """Learn this number of merges more."""
-        first = [*self._initial, *self.merges]
-        return learn_merges(
-            self._words, self._options, max_merges=number, initial=first, **self._native, progress=progress
-        )
-
-    def _needed(self, number: int) -> int:
-        """Return the memory in bytes that learning up to this number of merges takes."""
-        first = [*self._initial, *self.merges]
-        return training_bytes(self._words, len(self._initial) + number, first, **self._native)
 
     def _check_memory(self, number: int) -> None:
         """Log how much memory training takes, and raise a MemoryError if there is less.
@@ -145,7 +137,8 @@ class Learning:
             if self._max_memory is not None:
                 require_core("limits of memory")
             return
-        needed = self._needed(number)
+        first = [*self._initial, *self.merges]
+        needed = training_bytes(self._words, len(self._initial) + number, first, **self._native)
         there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
         words = counted(len(self._words), "distinct pre-token")
         logger.info("learning from %s (up to %s of memory)", words, format_bytes(needed))

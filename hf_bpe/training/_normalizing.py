@@ -20,12 +20,6 @@ def normalized_training(
 ) -> tuple[Any, dict[str, Any]]:
     """Return the input and the options for `hf_bpe.train` with normalized texts.
 
-    Args:
-        input: as for `hf_bpe.train`.
-        options: options of `hf_bpe.train`.
-        special_tokens: tokens that are not normalized, at which text will be split.
-        normalizer: a normalizer in canonical form; None to change nothing.
-
     Raises:
         OSError, TypeError, ValueError: see `normalized_input`.
     """

@@ -100,12 +100,6 @@ class Plan:
         return {}
 
     def learn(self, goal: Goal, base: BPEModel, learning: MakeLearning) -> list[BPEModel]:
-        """Return a model for each size.
-
-        Args:
-            goal: the sizes to reach.
-            base: the model that training starts from.
-            learning: makes trainings on counts.
-        """
+        """Return a model for each size; `learning` makes trainings on counts."""
         with learning(self.words[""]) as learner:
             return goal.reach(base, learner.learn)

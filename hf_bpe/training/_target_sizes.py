@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from hf_bpe._utils.arguments import MAX_INT64, check_int, short_repr
 from hf_bpe._utils.callers import outer_stacklevel
+from hf_bpe.core._characters import Characters
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import learned
 
@@ -53,11 +54,7 @@ class Goal:
         return min(self._sizes) - (base.vocab_size if self._is_total else 0)
 
     def reach(self, base: BPEModel, learn: Callable[[int], list[Merge]]) -> list[BPEModel]:
-        """Return a model for each size.
-
-        Args:
-            base: the model that training starts from.
-            learn: returns the first n merges, or fewer if there are no more.
+        """Return a model for each size; `learn` returns the first n merges, or fewer if there are no more.
 
         Warns:
             UserWarning: there are fewer merges than the sizes need.
@@ -83,24 +80,27 @@ class Goal:
 
 
 def base_model(
-    alphabet: Iterable[int], special_tokens: Sequence[str], pattern: str | None, initial: BPEModel | None
+    tokens: Iterable[bytes],
+    special_tokens: Sequence[str],
+    pattern: str | None,
+    initial: BPEModel | None,
+    characters: Characters | None = None,
 ) -> BPEModel:
     """Return the model that training starts from.
 
     Args:
-        alphabet: the bytes that must have a token.
+        tokens: the tokens that it must have. Those missing from an initial model get ids after its highest.
         special_tokens: all special tokens, including those of the initial model.
         pattern: the split pattern.
-        initial: the model to extend, or None; bytes and special tokens missing from it get ids after its highest, in
-            this order.
+        initial: the model to extend, or None.
+        characters: what becomes of characters without a token, in a new model of characters; None for bytes.
     """
     vocab = {} if initial is None else dict(initial.vocab)
-    wanted = [*(bytes([byte]) for byte in sorted(alphabet)), *(special.encode() for special in special_tokens)]
     known = {*vocab.values()}
-    missing = [token for token in wanted if token not in known]
+    missing = [token for token in tokens if token not in known]
     vocab.update(enumerate(missing, start=max(vocab, default=-1) + 1))
     if initial is None:
-        return BPEModel(vocab, [], tuple(special_tokens), pattern)
+        return BPEModel(vocab, [], tuple(special_tokens), pattern, characters=characters)
     return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens), pattern=pattern)
 
 

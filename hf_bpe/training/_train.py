@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -250,11 +250,16 @@ def train(
         _refuse_with_characters(parity=parity, superwords=superwords, initial_alphabet=initial_alphabet)
         if initial is None:
             settings = _with_special_token(settings, of_characters.characters.unk_token)
+
+    def base_of_bytes(alphabet: Iterable[int]) -> BPEModel:
+        tokens = [*(bytes([byte]) for byte in sorted(alphabet)), *map(str.encode, settings.special_tokens)]
+        return base_model(tokens, settings.special_tokens, settings.pattern, initial)
+
     goal = Goal(vocab_size, num_merges)
     if of_characters is not None:
         goal.check_room(of_characters.base_model("", settings.special_tokens, settings.pattern, initial))
     elif initial_alphabet == "bytes":
-        minimum = base_model(range(256), settings.special_tokens, settings.pattern, initial)
+        minimum = base_of_bytes(range(256))
         goal.check_room(minimum)
         plan.check_goal(goal, minimum)
     memory = None if max_memory is None else parse_bytes(max_memory, "max_memory")
@@ -284,8 +289,9 @@ def train(
         chosen = of_characters.choose(learned_from[0], initial)
         base = of_characters.base_model(chosen, settings.special_tokens, settings.pattern, initial)
     else:
-        alphabet = range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(learned_from))
-        base = base_model(alphabet, settings.special_tokens, settings.pattern, initial)
+        base = base_of_bytes(
+            range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(learned_from))
+        )
     goal.check_room(base)
     plan.check_goal(goal, base)
     for source in plan.sources.values():
