@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hf_bpe.playground._time_limit import call_limited
-from hf_bpe.playground._views import Part
+from hf_bpe.playground._views import Turn
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
@@ -17,7 +17,7 @@ _MAX_SECONDS = 10  # of rendering a chat and its beginnings, because a template 
 
 def render_turns(
     tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool
-) -> tuple[str, list[Part]]:
+) -> tuple[str, list[Turn]]:
     """Return the text that a tokenizer's template makes of messages, and its division into turns.
 
     A turn ends where the text of the messages up to it ends. Templates may begin the last turn in another way than
@@ -37,34 +37,27 @@ def render_turns(
 
 def _divide(
     tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool
-) -> tuple[str, list[Part]]:
+) -> tuple[str, list[Turn]]:
     """Return what `render_turns` does, in whatever time it takes."""
     text = _render(tokenizer, messages, add_generation_prompt)
     if len(text) * len(messages) > _MAX_RENDERED:
-        return text, [Part(f"all {len(messages)} turns", 0)]
-    parts: list[Part] = []
+        return text, [Turn(f"all {len(messages)} turns", 0)]
+    parts: list[Turn] = []
     start, waiting = 0, []
     for number, message in enumerate(messages, 1):
         waiting.append(f"{number} · {message['role']}")
         is_whole = number == len(messages) and not add_generation_prompt
         end = len(text) if is_whole else _find_end(tokenizer, messages[:number], text, start)
         if end >= start:
-            parts.append(Part(", ".join(waiting), start))
+            parts.append(Turn(", ".join(waiting), start))
             start, waiting = end, []
     if waiting or start < len(text):
-        parts.append(Part(", ".join([*waiting, "generation prompt"] if add_generation_prompt else waiting), start))
+        parts.append(Turn(", ".join([*waiting, "generation prompt"] if add_generation_prompt else waiting), start))
     return text, parts
 
 
 def _find_end(tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], text: str, start: int) -> int:
-    """Return where the last of some messages ends in the text of a chat; -1 if unknown.
-
-    Args:
-        tokenizer: the tokenizer with the template.
-        messages: the first messages of the chat.
-        text: the text of the chat.
-        start: where the last of these messages begins in the text.
-    """
+    """Return where the last of some messages, which begins at `start`, ends in the text of a chat; -1 if unknown."""
     try:
         beginning = _render(tokenizer, messages, False)
     except ValueError:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import threading
+import zlib
 from collections.abc import Mapping
 from html import escape
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from hf_bpe._utils.arguments import check_int, check_str, wrong_type
-from hf_bpe.playground._links import link_fragment
 from hf_bpe.playground._server import Server
 from hf_bpe.playground._views import View
 
@@ -88,9 +89,7 @@ class Playground:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -105,3 +104,14 @@ class Playground:
             f'style="border: 1px solid #8888"></iframe>\n'
             f'<p><a href="{url}" target="_blank" rel="noopener">Open in a tab</a>, on the machine that runs Python.</p>'
         )
+
+
+def link_fragment(state: Mapping[str, str]) -> str:
+    """Return the fragment for a state of the page: its JSON as raw deflate in URL-safe base64; see `links.js`.
+
+    >>> link_fragment({"text": "low"})
+    '1.q1YqSa0oUbJSyskvV6oFAA'
+    """
+    compressor = zlib.compressobj(wbits=-15)
+    data = compressor.compress(json.dumps(state, separators=(",", ":")).encode()) + compressor.flush()
+    return "1." + base64.urlsafe_b64encode(data).decode().rstrip("=")

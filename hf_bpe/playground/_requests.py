@@ -35,12 +35,7 @@ def json_reply(content: object) -> Reply:
 
 
 def answer(views: Sequence[View], name: str, body: bytes) -> Reply:
-    """Answer a request.
-
-    Args:
-        views: the tokenizers, by the index that requests give.
-        name: what is asked for: a key of `REQUESTS`.
-        body: the JSON of the request.
+    """Answer a request, a key of `REQUESTS`, about tokenizers, which requests give by their index.
 
     Raises:
         BadRequest: the request is malformed.

@@ -67,12 +67,7 @@ class _Connection:
 
 
 class Server(ThreadingHTTPServer):
-    """The server of some tokenizers.
-
-    Args:
-        views: the tokenizers.
-        port: the port to listen on; 0 for a free one.
-        in_frames: whether pages of other servers on this machine, as a notebook, may show the page in a frame.
+    """The server of some tokenizers; see `Playground`.
 
     Raises:
         OSError: the port is in use.

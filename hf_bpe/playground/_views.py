@@ -24,12 +24,12 @@ _MAX_CHUNK = 1000  # tokens after which it ends anyway
 _MAX_NODES = 1000  # of a merge tree that are sent
 
 
-class Part(NamedTuple):
-    """A part of a text with a heading: a turn of a chat.
+class Turn(NamedTuple):
+    """A turn of a chat, as a part of its text.
 
     Attributes:
-        name: the heading, empty for none.
-        start: the first character of the part.
+        name: the heading.
+        start: the first character of the turn.
     """
 
     name: str
@@ -109,7 +109,7 @@ class View:
     def encode(
         self,
         text: str,
-        parts: Sequence[Part] = (),
+        parts: Sequence[Turn] = (),
         *,
         split_special_tokens: bool | None = None,
         add_special_tokens: bool = False,

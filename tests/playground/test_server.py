@@ -128,14 +128,6 @@ def test_notebooks_may_show_the_page_in_a_frame(tokenizer):
     assert "iframe" not in playground._repr_html_()
 
 
-def test_ids_are_those_of_the_tokenizer(playground, tokenizer):
-    text = "lowest\n<|endoftext|> newest"
-    (result,), ids = encode(playground, text)
-    assert ids == tokenizer.encode(text, add_special_tokens=False)
-    assert result["tokens"] == len(ids)
-    assert result["bytes"] == len(text)
-
-
 def test_odd_text_is_encoded_as_by_the_tokenizer(playground, tokenizer):
     odd = ["</script><script>alert(1)</script>", "\u202elow\u2066", "\ud800low\udfff", "\0low\0", "\udc80", ""]
     for text in (*odd, "𝔹" * 9):

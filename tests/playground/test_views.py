@@ -13,7 +13,7 @@ from hf_bpe.analysis import merge_tree
 from hf_bpe.core import Characters
 from hf_bpe.playground._chats import render_turns
 from hf_bpe.playground._requests import BadRequest, answer
-from hf_bpe.playground._views import _MAX_CHUNK, Part, View
+from hf_bpe.playground._views import _MAX_CHUNK, Turn, View
 from hf_bpe.pretokenizers import Metaspace
 from support.cases import case
 from support.samples import make_tokenizer
@@ -100,7 +100,7 @@ def test_tokens_that_are_added_later_are_found(tokenizer):
 )
 def test_chunks_divide_the_ids(view, pieces, times, parts):
     text = "".join(pieces) * times
-    encoded = view.encode(text, [Part(str(start), start) for start in sorted({0, *parts})])
+    encoded = view.encode(text, [Turn(str(start), start) for start in sorted({0, *parts})])
     ends = [end for end, _, _ in encoded.chunks]
     assert ends == sorted({*ends})
     assert (ends[-1] if ends else 0) == len(encoded.ids)
@@ -111,13 +111,6 @@ def test_chunks_divide_the_ids(view, pieces, times, parts):
     assert sum(size for _, size, _ in encoded.chunks) == len(content_of(view, encoded))
     tokens = [bytes.fromhex(token["bytes"]) for token in view.tokens(encoded.ids.tolist())]
     assert sum(lines for _, _, lines in encoded.chunks) == sum(token.endswith(b"\n") for token in tokens)
-
-
-def test_hidden_characters_are_shown_by_signs(view):
-    text = "\u202elow\0\u200b</script>"
-    shown = [piece for token in view.tokens(view.encode(text).ids.tolist()) for piece in token["pieces"]]
-    assert "".join(text for text, is_sign in shown if not is_sign) == "low</script>"
-    assert all(text.isprintable() for text, _ in shown)
 
 
 def test_trees_are_those_of_merge_tree(view, tokenizer):

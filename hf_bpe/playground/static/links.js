@@ -1,5 +1,5 @@
 // The part of the address after #: text and settings, which browsers do not send to the server.
-// It is "1." and the URL-safe base64 of raw deflate of JSON, as in _links.py.
+// It is "1." and the URL-safe base64 of raw deflate of JSON, as in _playground.py.
 
 const MAX_LENGTH = 100_000; // characters; longer addresses are cut by programs they are pasted into
 
