@@ -41,12 +41,7 @@ def html_of_tokenizer(tokenizer: BPETokenizer) -> str:
 
 
 def _rows_of_model(model: BPEModel, later: Collection[int] = ()) -> dict[str, str | None]:
-    """Return the rows for a model: name → HTML, or None for a row to leave out.
-
-    Args:
-        model: the model.
-        later: the ids that were added to those of the model.
-    """
+    """Return the rows for a model, with ids that were added later: name → HTML, or None for a row to leave out."""
     count_of_bytes = sum(len(token) == 1 for token in model.vocab.values())
     counts = f"{count_of_bytes} bytes, {len(model.special_tokens)} special"
     counts += f", {len(later)} added later" if later else ""

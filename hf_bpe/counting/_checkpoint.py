@@ -35,10 +35,6 @@ _KIND = LogKind(LOG, "hf_bpe counting 2", "count", "delete {folder} to count aga
 class WorkFolder:
     """Finished shards and their runs; as a context manager, it locks the folder against other processes.
 
-    Args:
-        path: the folder; created if it does not exist.
-        settings: what the counts depend on, apart from the shards, as JSON values.
-
     Raises:
         ValueError, OSError: see `WorkLog`; or a run is missing or damaged.
     """

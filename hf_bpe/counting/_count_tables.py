@@ -24,12 +24,7 @@ _PIECE_BYTES = 1 << 20  # of text that is counted at a time in Python
 
 
 def make_count_table(settings: Settings, num_workers: int | None, memory: int) -> CountTable:
-    """Return an empty count table.
-
-    Args:
-        settings: how text is split.
-        num_workers: threads of the native core, None for one per core.
-        memory: the limit for the counts in bytes, 0 for no limit.
+    """Return an empty count table; a memory of 0 is no limit.
 
     Raises:
         RuntimeError: there is no native core, for what only it does.

@@ -198,7 +198,7 @@ def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
 
 @contextmanager
 def open_file(name: str, storage_options: StorageOptions | None = None) -> Iterator[BinaryIO]:
-    """Open a local file or a URL for policy."""
+    """Open a local file or a URL for reading."""
     if is_url(name):
         system, path = file_system(name, storage_options)  # must live as long as its file
         with credentials_hidden(name), system.open(path, "rb") as file:

@@ -24,11 +24,6 @@ def normalized_input(
 ) -> TextSource | WordCounts:
     """Return what a model with a normalizer learns from: texts and files normalized, `NormalizedTexts` as they are.
 
-    Args:
-        input: text or counts, as `hf_bpe.train` takes them.
-        special_tokens, pattern: see `normalized_sources`.
-        normalizer: a normalizer in canonical form; None to return the input unchanged.
-
     Raises:
         ValueError: these are counts, or `NormalizedTexts` of another normalizer, or a source has an option that a
             normalizer rules out.

@@ -82,12 +82,7 @@ def _count_lines(data: bytes | mmap.mmap, stop: int) -> int:
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch of texts of a shard.
-
-    Attributes:
-        texts: the texts to count.
-        read: stored bytes of the shard's file up to the end of the batch; 0 for iterables.
-    """
+    """Texts of a shard, and the stored bytes of its file up to their end; 0 for iterables."""
 
     texts: list[Text]
     read: int
@@ -165,10 +160,6 @@ def _documents(policy: ErrorPolicy) -> Iterator[Document]:
 
 def read_documents(shard: Shard, skipped: Skipped) -> Iterator[str | bytes]:
     """Yield the documents of a shard of JSON lines, Parquet or an iterable; of text, its blocks of bytes.
-
-    Args:
-        shard: a shard from `plan`.
-        skipped: updated with what is skipped.
 
     Raises:
         OSError, ImportError, ValueError, TypeError: as `read` does.
@@ -277,13 +268,7 @@ def _decode(policy: ErrorPolicy, blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _Cap:
-    """Shorten documents, which end at special tokens.
-
-    Args:
-        limit: the number of bytes to keep of a document.
-        special_tokens: the tokens at which text is split, the longest first.
-        policy: counts the shortened documents.
-    """
+    """Shorten documents, which end at special tokens, to a number of bytes."""
 
     def __init__(self, limit: int, special_tokens: Sequence[str], policy: ErrorPolicy) -> None:
         self._limit = limit

@@ -40,9 +40,6 @@ class RunReader(Protocol):
 class RunOfCounts:
     """The run of counts in memory, without counts of zero.
 
-    Args:
-        counts: word → count.
-
     Raises:
         OverflowError: while it is read: a count exceeds 64 bits.
 
@@ -118,12 +115,7 @@ def _varint(number: int) -> bytes:
 
 
 class FileRun:
-    """A run inside an open file, which may be renamed, replaced or deleted meanwhile.
-
-    Args:
-        file: an unbuffered file.
-        begin, size: the position of the run in the file, in bytes.
-    """
+    """A run inside an open file, which may be renamed, replaced or deleted meanwhile."""
 
     def __init__(self, file: BinaryIO, begin: int, size: int) -> None:
         self._file, self._begin, self.size = file, begin, size

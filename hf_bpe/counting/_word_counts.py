@@ -361,12 +361,7 @@ def _unpickle(state: dict[str, Any]) -> WordCounts:
 
 
 def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, folder: Path | None = None) -> RunReader:
-    """Return a merger of any number of runs, reading only a few at once.
-
-    Args:
-        runs, multipliers: see `merge_runs`.
-        folder: the folder for anonymous intermediate files; None for the default temporary folder.
-    """
+    """Return a merger of any number of runs, which reads only a few at once; see `merge_runs`."""
     runs, multipliers = [*runs], [*(multipliers or [1] * len(runs))]
     while len(runs) > FAN_IN:
         merged = gather(merge_runs(runs[:FAN_IN], multipliers[:FAN_IN]), folder=folder)

@@ -123,11 +123,6 @@ def efficiency(usage: npt.NDArray[np.float64], vocab_size: int, order: float = 1
     With order 1 this is the Shannon entropy. Source: Zouhar et al., "Tokenization and the Noiseless Channel", 2023, who
     propose the order 2.5.
 
-    Args:
-        usage: how often each token occurs.
-        vocab_size: number of tokens of the vocabulary.
-        order: the order of the entropy.
-
     >>> efficiency(np.array([1.0, 1.0, 1.0, 1.0]), 4, RENYI_ORDER)
     1.0
     """
@@ -223,12 +218,7 @@ class Merges:
         self._smallest = model.vocab_size - len(self._made)
 
     def compression_curve(self, usage: Numbers, bytes: float) -> CompressionCurve | None:
-        """Return the compression curve of a text; None if the model has none.
-
-        Args:
-            usage: how often each token occurs, in the order of the ids; further elements are ignored.
-            bytes: the number of bytes of the text.
-        """
+        """Return the compression curve of a text, given how often each token occurs; None if the model has none."""
         if self.why_no_curve:
             return None
         done = usage.tolist()

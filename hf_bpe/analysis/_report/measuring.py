@@ -94,14 +94,7 @@ class Measure:
         self._threads = threads
 
     def add(self, totals: Totals, words: Sequence[bytes], counts: Sums, kinds: npt.NDArray[np.int64]) -> None:
-        """Add the encodings of words to totals.
-
-        Args:
-            totals: the totals for a vocabulary of this size.
-            words: pre-tokens.
-            counts: how often each occurs.
-            kinds: the result of `classify_all` for the words.
-        """
+        """Add the encodings of words, of the kinds of `classify_all`, times their counts to totals."""
         ids, offsets = self._encoder.encode_to_numpy([*words], Options(unknown_id=self._unknown), self._threads)
         lengths = np.diff(offsets)
         places = np.searchsorted(self._ids, ids.astype(np.int64))

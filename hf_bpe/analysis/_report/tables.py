@@ -47,17 +47,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Contents:
-    """The table of results with the text around it.
-
-    Attributes:
-        title: the title.
-        summary: sentences below the title.
-        table: the figures.
-        tokens: lists of tokens, by what they have in common.
-        made: when and by what the results were made.
-        citations: lines for papers, which plain text does not break, so that they can be copied.
-        trees: the requested merge trees.
-    """
+    """The table of results with the text around it; citations are lines for papers, which plain text does not break."""
 
     title: str
     summary: Sequence[str]
