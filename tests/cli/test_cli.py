@@ -303,10 +303,6 @@ class TestEncode:
         assert run("encode", folder, stdin=b"<|x|>").stdout == "256\n"
         assert run("encode", folder, "--split-special-tokens", stdin=b"<|x|>").stdout == "60 124 120 124 62\n"
 
-    def test_gpt2_files(self, test_data):
-        assert run("encode", test_data / "gpt2", stdin=b"The quick brown fox").stdout == "464 2068 7586 21831\n"
-        assert run("decode", test_data / "gpt2", stdin=b"464 2068\n7586").stdout == "The quick brown"
-
     def test_several_files_are_a_line_each(self, folder, tmp_path):
         (tmp_path / "a.txt").write_bytes(b"ab")
         (tmp_path / "b.txt").write_bytes(b"<|x|>")
@@ -391,10 +387,6 @@ class TestEncode:
         os.close(theirs)
         assert b"reading standard input, until Ctrl-D" in done.stderr
         assert done.stdout == run("encode", folder, stdin=b"low\n").stdout_bytes
-
-    def test_byte_without_a_token(self, tmp_path):
-        run("train", "-", "-o", tmp_path, "--num-merges", 1, "--initial-alphabet", "observed", stdin=b"aa")
-        assert "no token for the byte 0x62" in error("encode", tmp_path, stdin=b"b")
 
 
 class TestDecode:

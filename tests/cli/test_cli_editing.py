@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from hf_bpe import BPEModel, BPETokenizer, count, editing
 from hf_bpe.counting import NormalizedTexts
-from support.commands import TEXT, error, run
+from support.commands import error, run
 from support.trees import snapshot
 
 
@@ -144,15 +142,6 @@ def test_a_tokenizer_can_be_saved_over(folder, tmp_path):
     run("add-special-tokens", tmp_path, "<|y|>", "-o", tmp_path, "--force")
     run("truncate", tmp_path, "-o", tmp_path, "--vocab-size", 260, "--force")
     assert load(tmp_path).model.special_tokens == ("<|x|>", "<pad>", "<|y|>")
-
-
-@given(st.sets(st.integers(0, 279), max_size=5))
-def test_pruned_tokenizer_decodes_what_it_encodes(tmp_path_factory, folder, ids):
-    path = tmp_path_factory.mktemp("keep")
-    (path / "ids").write_text("\n".join(map(str, ids)), encoding="utf-8")
-    run("prune", folder, "-o", path / "out", "--keep", path / "ids")
-    tokenizer = BPETokenizer.from_pretrained(path / "out")
-    assert tokenizer.decode(tokenizer.encode(TEXT)) == TEXT
 
 
 @pytest.mark.parametrize(

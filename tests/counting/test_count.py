@@ -5,13 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hf_bpe.counting import _count as counting
 from hf_bpe.counting import _count_tables
-from hf_bpe.reference import count_pre_tokens
-from support.strategies import patterns, texts
 
 TINY = 40  # bytes a batch, so that a few words make several batches
 
@@ -28,24 +24,6 @@ def tiny_batches(monkeypatch, native):
 
     monkeypatch.setattr(_count_tables, "native_counter", native_counter)
     monkeypatch.setattr(counting, "_BATCH_BYTES", 4 * TINY)
-
-
-@given(st.lists(texts, min_size=1, max_size=4), patterns)
-def test_counts_are_equal_for_all_kinds_of_sources(tmp_path_factory, documents, pattern):
-    folder = tmp_path_factory.mktemp("documents")
-    paths = [folder / f"{number}.txt" for number in range(len(documents))]
-    encoded = [document.encode() for document in documents]
-    for path, document in zip(paths, encoded, strict=True):
-        path.write_bytes(document)
-    names = [*map(str, paths)]
-    roads = [documents, tuple(documents), iter(documents), (document for document in documents)]
-    roads += [encoded, iter(encoded), [encoded[0], *documents[1:]]]
-    roads += [[documents], iter([documents[:1], tuple(documents[1:])])]
-    roads += [names, tuple(names), paths, tuple(paths)]
-    for road in roads:
-        assert count(road, pattern=pattern) == count_pre_tokens(encoded, pattern)
-    for road in (paths[0], names[0]):
-        assert count(road, pattern=pattern) == count_pre_tokens(encoded[:1], pattern)
 
 
 @pytest.mark.usefixtures("tiny_batches")
