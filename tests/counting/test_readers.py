@@ -6,7 +6,6 @@ import json
 import logging
 import re
 import sys
-import zipfile
 from collections import Counter
 
 import pytest
@@ -637,9 +636,3 @@ def test_an_error_of_the_system_is_never_skipped(tmp_path):
         path.unlink()
         with pytest.raises(FileNotFoundError):
             joined(shards)
-
-
-def test_a_file_in_an_archive_is_read(tmp_path):
-    with zipfile.ZipFile(tmp_path / "all.zip", "w") as file:
-        file.writestr("in/a.txt", b"low")
-    assert joined(f"zip://**/*.txt::{(tmp_path / 'all.zip').as_uri()}") == b"low"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from hf_bpe import BPETokenizer, count, train
+from hf_bpe import BPETokenizer, Source, count, train
 from hf_bpe.pretokenizers import from_printable
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityOptions
@@ -126,6 +126,7 @@ def test_sources_and_counts_give_the_same_model(parity, tmp_path):
     assert train(TEXTS, [270, 280], parity=parity)[0].merges == models[0].merges[:14]
 
 
+WEIGHTED = Source(["low low"], weight=0.5)
 WRONG_INPUT = [
     ({"input": TEXTS}, TypeError, "with parity, a mapping of languages to these, got a dict"),
     ({"input": ["low"], "parity": Parity()}, TypeError, "with parity expected a source or counts per language"),
@@ -133,15 +134,9 @@ WRONG_INPUT = [
     ({"input": TEXTS, "parity": {"dev": DEV}}, TypeError, "parity: expected a hf_bpe.training.Parity"),
     ({"input": TEXTS, "parity": Parity(dev={"en": ["a"]})}, ValueError, "parity.dev: expected the languages of"),
     ({"input": TEXTS, "parity": Parity(), "length_penalty": 1}, ValueError, "length_penalty: not supported with"),
+    ({"input": {"en": WEIGHTED}, "parity": Parity()}, ValueError, "en: its counts have fractional weights"),
     ({"input": TEXTS, "parity": Parity(), "work_dir": "x"}, ValueError, "work_dir: not supported with parity"),
 ]
-
-
-def test_wrong_input_is_refused():
-    for arguments, error, message in WRONG_INPUT:
-        with case(message), pytest.raises(error, match=message):
-            train(vocab_size=280, **arguments)
-
 
 WRONG_OPTIONS = [
     ({"dev": DEV, "ratios": {"en": 1}}, "give dev or ratios, not both"),
@@ -152,17 +147,13 @@ WRONG_OPTIONS = [
 ]
 
 
-def test_wrong_option_is_refused():
+def test_wrong_input_and_options_are_refused():
+    for arguments, error, message in WRONG_INPUT:
+        with case(message), pytest.raises(error, match=message):
+            train(vocab_size=280, **arguments)
     for options, message in WRONG_OPTIONS:
         with case(options), pytest.raises(ValueError, match=message):
             Parity(**options)
-
-
-def test_weighted_counts_are_refused():
-    from hf_bpe import Source
-
-    with pytest.raises(ValueError, match="en: its counts have fractional weights"):
-        train({"en": Source(["low low"], weight=0.5), "fi": ["alin"]}, 258, parity=Parity())
 
 
 @thorough

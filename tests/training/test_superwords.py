@@ -167,13 +167,6 @@ WRONG_INPUT = [
     ),
 ]
 
-
-def test_wrong_input_is_refused():
-    for arguments, error, message in WRONG_INPUT:
-        with case(message), pytest.raises(error, match=message):
-            train(**{"input": TEXTS, "vocab_size": 300, **arguments})
-
-
 WRONG_OPTIONS = [
     ({"after": -1}, ValueError, "superwords.after: expected at least 0"),
     ({"after": []}, ValueError, "superwords.after: expected at least one number of merges"),
@@ -184,7 +177,10 @@ WRONG_OPTIONS = [
 ]
 
 
-def test_wrong_option_is_refused():
+def test_wrong_input_and_options_are_refused():
+    for arguments, error, message in WRONG_INPUT:
+        with case(message), pytest.raises(error, match=message):
+            train(**{"input": TEXTS, "vocab_size": 300, **arguments})
     for options, error, message in WRONG_OPTIONS:
         with case(options), pytest.raises(error, match=message):
             Superwords(**options)
