@@ -163,7 +163,8 @@ class MergeTrees:
         for each in needed:  # grows during the loop
             rank, kind = None if special else self.rank(each), self._symbol_kind(vocab[each])
             if rank is not None:
-                kinds[each], children[each] = f"merge {rank}", self._parts(rank)
+                first, second = self._model.merges[rank]
+                kinds[each], children[each] = f"merge {rank}", (self._ids[first], self._ids[second])
             elif kind is not None:
                 kinds.setdefault(each, kind)
             elif each == token_id and not special:
@@ -179,17 +180,13 @@ class MergeTrees:
         """Return the rank of the last merge that makes a token from its bytes; None if no merges make it."""
         token = self._model.vocab[token_id]
         ranks = self._ranks_by_result.get(token)
-        if ranks is None or token_id in self._special_ids or not self._is_reachable(token):
+        if ranks is None or token_id in self._special_ids or len(self._encoder.merge_words([token], 0)[0]) != 1:
             return None
         if len(ranks) == 1:
             return ranks[0]
         pair = last_pair(token_symbols(self._model, token), lambda first, second: self._ranks.get((first, second)))
         assert pair is not None  # or it would be unreachable
         return self._ranks[pair]
-
-    def _is_reachable(self, token: bytes) -> bool:
-        ids, _ = self._encoder.merge_words([token], 0)
-        return len(ids) == 1
 
     def _symbol_kind(self, token: bytes) -> str | None:
         """Return what a token is that merges begin with; None for all others."""
@@ -199,10 +196,6 @@ class MergeTrees:
         if characters.byte_fallback and token in BYTE_TOKENS:
             return "byte"
         return "character" if len(token.decode()) == 1 else None
-
-    def _parts(self, rank: int) -> tuple[int, int]:
-        first, second = self._model.merges[rank]
-        return self._ids[first], self._ids[second]
 
     def _unreachable(self, token_id: int) -> tuple[str, tuple[int, ...]]:
         """Return the kind of a token that no merges make, and the tokens that merges make from its bytes."""

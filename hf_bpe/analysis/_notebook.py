@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -45,9 +45,10 @@ def _rows_of_model(model: BPEModel, later: Collection[int] = ()) -> dict[str, st
     count_of_bytes = sum(len(token) == 1 for token in model.vocab.values())
     counts = f"{count_of_bytes} bytes, {len(model.special_tokens)} special"
     counts += f", {len(later)} added later" if later else ""
+    ids = [*model.vocab, *later]
     longest = sorted(model.vocab, key=lambda token_id: -len(model.vocab[token_id]))[:_SHOWN]
     return {
-        "tokens": f"{model.vocab_size + len(later):,}: {counts}; ids {_range([*model.vocab, *later])}",
+        "tokens": f"{len(ids):,}: {counts}; ids {min(ids, default=0):,} to {max(ids, default=0):,}",
         "pattern": f"<code>{escape(model.pattern or 'none')}</code>",
         "normalizer": model.normalizer,
         "ignore_merges": "yes" if model.ignore_merges else None,
@@ -58,10 +59,6 @@ def _rows_of_model(model: BPEModel, later: Collection[int] = ()) -> dict[str, st
         "last merges": _merges(model.merges[_SHOWN:][-_SHOWN:]),
         "longest tokens": _some_tokens(longest, model.vocab),
     }
-
-
-def _range(ids: Sequence[int]) -> str:
-    return f"{min(ids, default=0):,} to {max(ids, default=0):,}"
 
 
 def _table(title: str, rows: Mapping[str, str | None]) -> str:

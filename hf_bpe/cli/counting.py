@@ -134,7 +134,8 @@ def _save(counts: WordCounts, output: Path | None, min_count: int, top: int, as_
     if output is not None:
         counts.save(output)
     for word, number in () if as_json else counts.top(top):
-        line = f"{_number(number, counts.scale)}\t{word.decode(errors='backslashreplace')!r}\n"
+        exact, rest = divmod(number, counts.scale)
+        line = f"{f'{number / counts.scale:.3f}' if rest else exact}\t{word.decode(errors='backslashreplace')!r}\n"
         sys.stdout.buffer.write(line.encode())
     sys.stdout.buffer.flush()
     total = counts.total / counts.scale
@@ -149,7 +150,3 @@ def _save(counts: WordCounts, output: Path | None, min_count: int, top: int, as_
     values = {"file": file, "distinct": len(counts), "total": total, "top": commonest}
     fingerprint = counts.fingerprint
     report_done(f"{message}; fingerprint {fingerprint[:12]}", {**values, "fingerprint": fingerprint}, as_json)
-
-
-def _number(count: int, scale: int) -> str:
-    return str(count // scale) if count % scale == 0 else f"{count / scale:.3f}"

@@ -34,7 +34,7 @@ from hf_bpe.cli.sources import (
     text_file,
 )
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
-from hf_bpe.counting._readers import Skipped, read_documents
+from hf_bpe.counting._readers import Skipped, as_bytes, read_documents
 from hf_bpe.counting._sources import Source, plan
 
 _TOKEN_ID = re.compile(rb"-?[0-9]{1,19}")  # int() alone would accept 1_000 and fail for long numbers
@@ -99,11 +99,7 @@ def _texts(name: str, reading: dict[str, Any], lines: bool) -> Iterator[str | by
             with open_stream(shard.name) as source:
                 yield from _lines(source, lines)
         else:
-            yield from _lines(io.BytesIO(b"".join(map(_as_bytes, read_documents(shard, Skipped())))), lines)
-
-
-def _as_bytes(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode()
+            yield from _lines(io.BytesIO(b"".join(map(as_bytes, read_documents(shard, Skipped())))), lines)
 
 
 def _lines(source: BinaryIO, lines: bool) -> Iterator[bytes]:

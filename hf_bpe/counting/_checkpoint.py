@@ -33,7 +33,7 @@ _KIND = LogKind(LOG, "hf_bpe counting 2", "count", "delete {folder} to count aga
 
 
 class WorkFolder:
-    """Finished shards and their runs; as a context manager, it locks the folder against other processes.
+    """Finished shards and their runs, in a folder that is locked against other processes until `close`.
 
     Raises:
         ValueError, OSError: see `WorkLog`; or a run is missing or damaged.
@@ -62,14 +62,12 @@ class WorkFolder:
         if self._log.is_new:  # the files in the folder are not ours
             return
         named = _recorded_runs(self._commits)
-        for path in self._run_files():
-            if path.name not in named:
+        for path in self.path.iterdir():
+            if _RUN.fullmatch(path.name) and path.name not in named and stat.S_ISREG(path.lstat().st_mode):
                 path.unlink()
 
-    def __enter__(self) -> WorkFolder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Unlock the folder."""
         self._log.close()
 
     def has_finished(self, shard: Shard) -> bool:
@@ -139,10 +137,6 @@ class WorkFolder:
             os.fsync(file.fileno())
             self._written[path.name] = file.tell(), crc
         return path.name
-
-    def _run_files(self) -> list[Path]:
-        paths = (path for path in self.path.iterdir() if _RUN.fullmatch(path.name))
-        return [path for path in paths if stat.S_ISREG(path.lstat().st_mode)]
 
     def commit(self, shards: Sequence[Shard], runs: Sequence[str], skipped: dict[str, int]) -> None:
         """Record that the shards are finished and that the runs hold their counts."""

@@ -102,7 +102,7 @@ def count(
     settings = Settings.checked(pattern, special_tokens)
     if work_dir is not None:
         require_core("work folders of counts")
-    with _Counting(source, settings, num_workers, max_memory, work_dir) as counting:
+    with contextlib.closing(_Counting(source, settings, num_workers, max_memory, work_dir)) as counting:
         counting.count_all(show_progress, callback)
         return counting.word_counts()
 
@@ -115,8 +115,8 @@ class _Counting:
         source: TextSource,
         settings: Settings,
         num_workers: int | None,
-        max_memory: int | str | None = None,
-        work_dir: str | os.PathLike[str] | None = None,
+        max_memory: int | str | None,
+        work_dir: str | os.PathLike[str] | None,
     ) -> None:
         self.settings = settings
         self.shards = plan(source)
@@ -145,12 +145,9 @@ class _Counting:
         self.skipped = Skipped()
         self.runs: list[Run] = []  # only without a work folder
 
-    def __enter__(self) -> _Counting:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         if self.work is not None:
-            self.work.__exit__()
+            self.work.close()
 
     def count_all(self, show_progress: bool, callback: Listener | None) -> None:
         left, uncommittable = self.shards, []

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from hf_bpe.counting._normalized_texts import NormalizedTexts
-from hf_bpe.counting._readers import Skipped, read_documents
+from hf_bpe.counting._readers import Skipped, as_bytes, read_documents
 from hf_bpe.counting._sources import Shard, Source, TextSource, parts_of_source, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._factory import find_last_cut
@@ -90,14 +90,14 @@ class _NormalizedShard(NormalizedTexts):
         if not (self._shard.is_file and self._shard.format == "text"):
             for document in documents:
                 texts = document if isinstance(document, (list, tuple)) else [document]
-                yield from (self._normalized(_as_str(text)) for text in texts)
+                yield from (self._normalized(text if isinstance(text, str) else text.decode()) for text in texts)
         elif self._is_by_lines:
             normalized = (self._normalized(text).encode() for text in _at_line_breaks(documents))
             yield from cut_into_blocks(
                 normalized, lambda data: find_last_cut(data, self._pattern, self._specials), _BLOCK_BYTES
             )
         else:
-            yield self._normalized(b"".join(map(_as_bytes, documents)).decode())
+            yield self._normalized(b"".join(map(as_bytes, documents)).decode())
 
 
 def _kinds(normalizer: str | None) -> set[str]:
@@ -105,17 +105,9 @@ def _kinds(normalizer: str | None) -> set[str]:
     return {str(part.get("type")) for part in content.get("normalizers", [content])}
 
 
-def _as_str(text: str | bytes) -> str:
-    return text if isinstance(text, str) else text.decode()
-
-
-def _as_bytes(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode()
-
-
 def _at_line_breaks(blocks: Iterator[str | bytes]) -> Iterator[str]:
     held: list[bytes] = []
-    for block in map(_as_bytes, blocks):
+    for block in map(as_bytes, blocks):
         end = block.rfind(b"\n") + 1
         if end:
             yield b"".join([*held, block[:end]]).decode()

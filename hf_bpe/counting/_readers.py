@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from hf_bpe._utils.input_files import open_regular
 from hf_bpe._utils.tables import is_dataset
@@ -78,6 +77,11 @@ class Text:
 def _count_lines(data: bytes | mmap.mmap, stop: int) -> int:
     """Return the number of lines that end before a position."""
     return sum(data[i : min(i + _WINDOW, stop)].count(b"\n") for i in range(0, stop, _WINDOW))
+
+
+def as_bytes(text: str | bytes) -> bytes:
+    """Return a document as UTF-8."""
+    return text if isinstance(text, bytes) else text.encode()
 
 
 @dataclass(frozen=True)
@@ -222,7 +226,7 @@ def _map(policy: ErrorPolicy, cuts: SafeCuts) -> Iterator[Text]:
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if is_strict and source.on_error == "skip":
-            size = _size_of_utf8(policy, file)
+            size = sum(map(len, _decode(policy, iter(lambda: file.read(_WINDOW), b""))))  # of its valid beginning
         policy.position = size if shard.size is None else shard.size
         if size == 0 or (size < _SMALL and shard.stop is None and shard.start == 0):
             file.seek(0)
@@ -235,11 +239,6 @@ def _map(policy: ErrorPolicy, cuts: SafeCuts) -> Iterator[Text]:
         stop = begin  # the last safe cut
     if stop != 0:
         yield Text(data, shard.start, stop, path, is_strict)
-
-
-def _size_of_utf8(policy: ErrorPolicy, file: BinaryIO) -> int:
-    """Return the length of the valid UTF-8 at the beginning of a file."""
-    return sum(map(len, _decode(policy, iter(lambda: file.read(_WINDOW), b""))))
 
 
 def _checked(policy: ErrorPolicy) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_map
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.paths import is_url
 from hf_bpe._utils.tables import is_dataset, refuse_tables
-from hf_bpe.counting._locations import Compression, File, Format, are_paths, file_kind, find_files
+from hf_bpe.counting._locations import Compression, Format, are_paths, file_kind, find_files
 
 Errors = Literal["strict", "replace", "bytes"]
 OnError = Literal["raise", "skip"]
@@ -187,7 +187,11 @@ def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
             shards.append(Shard(part, f"iterable {next(numbers_of_iterables)}", None, None))
             continue
         for file in (file for name in names for file in find_files(name, part.format, part.storage_options)):
-            shards += _shards_of_file(replace(part, data=file.name), file, shard_bytes)
+            name = without_credentials(file.name) if is_url(file.name) else file.name
+            whole = Shard(replace(part, data=file.name), name, file.size, file.version)
+            if whole.format == "parquet" and whole.compression is not None:
+                raise ValueError(f"{name}: Parquet is compressed inside; unpack the file, or give its format")
+            shards += split_shard(whole, shard_bytes)
     return shards
 
 
@@ -225,14 +229,6 @@ def _names(data: Any) -> list[str] | None:
                 raise TypeError(f"source: element {index} is {type(item).__name__}, expected a path like the others")
         return [os.fspath(item) for item in data]
     return [*data] if all(isinstance(item, str) for item in data) and are_paths(data) else None
-
-
-def _shards_of_file(source: Source, file: File, shard_bytes: int) -> Iterator[Shard]:
-    name = without_credentials(file.name) if is_url(file.name) else file.name
-    whole = Shard(source, name, file.size, file.version)
-    if whole.format == "parquet" and whole.compression is not None:
-        raise ValueError(f"{name}: Parquet is compressed inside; unpack the file, or give its format")
-    yield from split_shard(whole, shard_bytes)
 
 
 def split_shard(shard: Shard, part_bytes: int) -> Iterator[Shard]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hf_bpe.counting._error_policy import ErrorPolicy
 from hf_bpe.counting._file_formats import lines_before
-from hf_bpe.counting._readers import Skipped, follow_documents
+from hf_bpe.counting._readers import Skipped, as_bytes, follow_documents
 from hf_bpe.counting._sources import Shard
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._normalizing_encoder import normalized_size
@@ -230,7 +230,7 @@ def frame(ids: Ids, ends: Numbers, is_open: bool, framing: Framing, *, are_recor
 def _without_first(pieces: Iterable[AnyText], size: int) -> Iterator[bytes]:
     """Yield pieces of text without the first bytes."""
     for piece in pieces:
-        data = piece if isinstance(piece, bytes) else piece.encode()
+        data = as_bytes(piece)
         yield data[size:] if size else data
         size = max(size - len(data), 0)
 
