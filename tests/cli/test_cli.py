@@ -22,7 +22,7 @@ from hf_bpe import BPETokenizer, Source, __version__, train
 from hf_bpe.cli import app, main
 from hf_bpe.cli.program import Commands
 from hf_bpe.core import Characters
-from hf_bpe.counting._count_tables import ReferenceCountTable
+from hf_bpe.counting import _count as counting
 from hf_bpe.pretokenizers import Metaspace
 from hf_bpe.training import Superwords
 from support.cases import case
@@ -215,9 +215,10 @@ class TestTrain:
 
         def make_count_table(settings, num_workers, memory):
             asked.append(num_workers)
-            return ReferenceCountTable(settings)
+            return make(settings, num_workers, memory)
 
-        monkeypatch.setattr("hf_bpe.counting._count.make_count_table", make_count_table)
+        make = counting.make_count_table
+        monkeypatch.setattr(counting, "make_count_table", make_count_table)
         for arguments in ([], ["--workers", 3]):
             run("train", text, "-o", tmp_path, "--num-merges", 0, "--force", *arguments)
             run("count", text, "-o", tmp_path / "c.counts", "--force", *arguments)

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from hf_bpe import Source, count, plan
 from hf_bpe.counting._locations import file_kind
-from hf_bpe.counting._sources import Shard
 from support.cases import case
 
 fsspec = pytest.importorskip("fsspec")
@@ -254,7 +253,7 @@ def test_weights_are_exact():
             source = Source("a.txt", weight=weight)
             assert source.weight == exact
             assert type(source.weight) is Fraction
-            assert Shard(source, "/a.txt", 1, "1").weight == exact
+            assert plan(Source(["low"], weight=weight))[0].weight == exact
 
 
 @given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
