@@ -4,6 +4,8 @@ The base class of transformers has a `__getattr__`, so a type checker takes any 
 one. A test compares the names here with those of the class.
 """
 
+# mypy: disable-error-code="empty-body"
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +27,8 @@ Truncation: TypeAlias = (
 Tensors: TypeAlias = Literal["pt", "np", "mlx"]
 Special: TypeAlias = Literal["all"] | set[str] | frozenset[str] | Sequence[str] | None
 Tokens = str | AddedToken | Sequence[str | AddedToken]
-Texts = str | Sequence[str] | Sequence[Sequence[str]] | Sequence[int] | Sequence[Sequence[int]]
+Text = str | Sequence[str] | Sequence[int]
+Texts = Text | Sequence[Sequence[str]] | Sequence[Sequence[int]]
 
 
 class Array(Protocol):
@@ -58,6 +61,14 @@ class EncodeOptions(CallOptions, total=False):
     is_split_into_words: bool
     pad_to_multiple_of: int | None
     verbose: bool
+
+
+class DecodeOptions(TypedDict, total=False):
+    """The options of `decode` that are not among its first parameters."""
+
+    clean_up_tokenization_spaces: bool | None
+    use_source_tokenizer: bool
+    spaces_between_special_tokens: bool
 
 
 class PreTrainedTokenizer:
@@ -120,11 +131,10 @@ class PreTrainedTokenizer:
     _extra_special_tokens: list[Any]
     _auto_class: str | None
 
-    def __init__(self, **kwargs: Any) -> None: ...
+    def __init__(self, **kwargs: object) -> None: ...
 
     def __len__(self) -> int:
         """Return the number of tokens, with those that were added."""
-        raise NotImplementedError
 
     def __call__(
         self,
@@ -154,13 +164,12 @@ class PreTrainedTokenizer:
         **options: Unpack[CallOptions],
     ) -> BatchEncoding:
         """Return the ids of texts and what belongs to them."""
-        raise NotImplementedError
 
     @overload
     def encode(
         self,
-        text: str | Sequence[str] | Sequence[int],
-        text_pair: str | Sequence[str] | Sequence[int] | None = None,
+        text: Text,
+        text_pair: Text | None = None,
         add_special_tokens: bool = True,
         padding: Padding = False,
         truncation: Truncation = None,
@@ -173,8 +182,8 @@ class PreTrainedTokenizer:
     @overload
     def encode(
         self,
-        text: str | Sequence[str] | Sequence[int],
-        text_pair: str | Sequence[str] | Sequence[int] | None = None,
+        text: Text,
+        text_pair: Text | None = None,
         add_special_tokens: bool = True,
         padding: Padding = False,
         truncation: Truncation = None,
@@ -185,113 +194,83 @@ class PreTrainedTokenizer:
         return_tensors: Tensors,
         **options: Unpack[EncodeOptions],
     ) -> Any: ...
-    def encode(self, *args: Any, **kwargs: Any) -> Any:
+    def encode(self, *args: object, **kwargs: object) -> Any:
         """Return the ids of a text."""
-        raise NotImplementedError
 
     @overload
     def decode(
-        self,
-        token_ids: int | Sequence[int],
-        skip_special_tokens: bool = False,
-        *,
-        clean_up_tokenization_spaces: bool | None = None,
-        use_source_tokenizer: bool = False,
-        spaces_between_special_tokens: bool = True,
+        self, token_ids: int | Sequence[int], skip_special_tokens: bool = False, **options: Unpack[DecodeOptions]
     ) -> str: ...
     @overload
     def decode(
         self,
         token_ids: Sequence[Sequence[int]] | Sequence[Array],
         skip_special_tokens: bool = False,
-        *,
-        clean_up_tokenization_spaces: bool | None = None,
-        use_source_tokenizer: bool = False,
-        spaces_between_special_tokens: bool = True,
+        **options: Unpack[DecodeOptions],
     ) -> list[str]: ...
     @overload
-    def decode(
-        self,
-        token_ids: Array,
-        skip_special_tokens: bool = False,
-        *,
-        clean_up_tokenization_spaces: bool | None = None,
-        use_source_tokenizer: bool = False,
-        spaces_between_special_tokens: bool = True,
-    ) -> Any: ...
-    def decode(self, *args: Any, **kwargs: Any) -> Any:
+    def decode(self, token_ids: Array, skip_special_tokens: bool = False, **options: Unpack[DecodeOptions]) -> Any: ...
+    def decode(self, *args: object, **kwargs: object) -> Any:
         """Return the text of ids, or the texts of several rows."""
-        raise NotImplementedError
 
     @overload
     def convert_tokens_to_ids(self, tokens: str) -> int: ...  # type: ignore[overload-overlap]  # a str is a sequence
     @overload
     def convert_tokens_to_ids(self, tokens: Sequence[str]) -> list[int]: ...
-    def convert_tokens_to_ids(self, tokens: Any) -> Any:
+    def convert_tokens_to_ids(self, tokens: object) -> Any:
         """Return the id of a token, or the ids of several."""
-        raise NotImplementedError
 
     @overload
     def convert_ids_to_tokens(self, ids: int, skip_special_tokens: bool = False) -> str: ...
     @overload
     def convert_ids_to_tokens(self, ids: Sequence[int] | Array, skip_special_tokens: bool = False) -> list[str]: ...
-    def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+    def convert_ids_to_tokens(self, ids: object, skip_special_tokens: bool = False) -> Any:
         """Return the token of an id, or the tokens of several."""
-        raise NotImplementedError
 
     def tokenize(
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **options: Unpack[EncodeOptions]
     ) -> list[str]:
         """Return the tokens of a text."""
-        raise NotImplementedError
 
     def add_tokens(self, new_tokens: Tokens, special_tokens: bool = False) -> int:
         """Add tokens to the vocabulary; return how many are new."""
-        raise NotImplementedError
 
     def add_special_tokens(
-        self, special_tokens_dict: Mapping[str, Any], replace_extra_special_tokens: bool = True
+        self, special_tokens_dict: Mapping[str, object], replace_extra_special_tokens: bool = True
     ) -> int:
         """Name special tokens, and add missing ones; return how many are new."""
-        raise NotImplementedError
 
     def apply_chat_template(
         self,
-        conversation: Any,
-        tools: Sequence[Any] | None = None,
+        conversation: object,
+        tools: Sequence[object] | None = None,
         documents: Sequence[Mapping[str, str]] | None = None,
         chat_template: str | None = None,
         add_generation_prompt: bool = False,
         continue_final_message: bool | str = False,
         tokenize: bool = True,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """Return a conversation as ids, or as text."""
-        raise NotImplementedError
 
     def encode_message_with_chat_template(
-        self, message: Mapping[str, str], conversation_history: Any = None, **kwargs: Any
+        self, message: Mapping[str, str], conversation_history: object = None, **kwargs: object
     ) -> list[int]:
         """Return the ids of one message of a conversation."""
-        raise NotImplementedError
 
-    def get_chat_template(self, chat_template: str | None = None, tools: Sequence[Any] | None = None) -> str:
+    def get_chat_template(self, chat_template: str | None = None, tools: Sequence[object] | None = None) -> str:
         """Return the chat template to use."""
-        raise NotImplementedError
 
     def save_chat_templates(
-        self, save_directory: Any, tokenizer_config: Any, filename_prefix: Any, save_jinja_files: bool
+        self, save_directory: object, tokenizer_config: object, filename_prefix: object, save_jinja_files: bool
     ) -> Any:
         """Write the chat templates."""
-        raise NotImplementedError
 
-    def parse_response(self, response: Any, schema: Any = None, **kwargs: Any) -> Any:
+    def parse_response(self, response: object, schema: object = None, **kwargs: object) -> Any:
         """Parse the response of a model."""
-        raise NotImplementedError
 
-    def get_response_parser(self, response_template: Any = None, **kwargs: Any) -> Any:
+    def get_response_parser(self, response_template: object = None, **kwargs: object) -> Any:
         """Return an incremental parser of responses."""
-        raise NotImplementedError
 
     def batch_decode(
         self,
@@ -300,29 +279,24 @@ class PreTrainedTokenizer:
         clean_up_tokenization_spaces: bool | None = None,
     ) -> list[str]:
         """Return the texts of rows of ids."""
-        raise NotImplementedError
 
     def clean_up_tokenization(self, text: str) -> str:
         """Remove spaces before punctuation."""
-        raise NotImplementedError
 
     def create_token_type_ids_from_sequences(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None
     ) -> list[int]:
         """Return the type ids of a sequence or a pair."""
-        raise NotImplementedError
 
     def get_added_vocab(self) -> dict[str, int]:
         """Return content → id of the added tokens."""
-        raise NotImplementedError
 
     def num_special_tokens_to_add(self, pair: bool = False) -> int:
         """Return the number of special tokens that the template adds."""
-        raise NotImplementedError
 
     def pad(
         self,
-        encoded_inputs: Any,
+        encoded_inputs: object,
         padding: Padding = True,
         max_length: int | None = None,
         pad_to_multiple_of: int | None = None,
@@ -332,20 +306,16 @@ class PreTrainedTokenizer:
         verbose: bool = True,
     ) -> BatchEncoding:
         """Pad rows of ids."""
-        raise NotImplementedError
 
-    def prepare_for_model(self, ids: list[int], pair_ids: list[int] | None = None, **kwargs: Any) -> BatchEncoding:
+    def prepare_for_model(self, ids: list[int], pair_ids: list[int] | None = None, **kwargs: object) -> BatchEncoding:
         """Return ids with special tokens, truncated and padded."""
-        raise NotImplementedError
 
-    def push_to_hub(self, repo_id: str, **kwargs: Any) -> str:
+    def push_to_hub(self, repo_id: str, **kwargs: object) -> str:
         """Upload the files."""
-        raise NotImplementedError
 
     @classmethod
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
         """Load a folder or a repository."""
-        raise NotImplementedError
 
     # What BPETokenizer defines in another way.
     _decode: Any
