@@ -6,106 +6,79 @@ that they know; each still raises an AttributeError, which says what to write in
 
 from __future__ import annotations
 
-_IDS_OF_TEXT = "encode(text, add_special_tokens=False)"
-_IDS_OF_TEXTS = 'tokenizer(texts)["input_ids"], or encode_to_lists(texts), which adds no special tokens'
-_TOKENS = "tokenize(text)"
-_TEXT_OF_IDS = "decode(ids, skip_special_tokens=True)"
-_TEXTS_OF_IDS = "batch_decode(rows, skip_special_tokens=True)"
-_ID = "convert_tokens_to_ids(token)"
-_TOKEN = "convert_ids_to_tokens(id)"
-_SIZE = "len(tokenizer)"
-_PADDING = "tokenizer(texts, padding=True), in each call"
-_TRUNCATION = "tokenizer(texts, truncation=True, max_length=512), in each call"
-_SAVING = 'save_pretrained(folder), or convert_to("tokenizer.json") for the one file'
 _LOADING = "BPETokenizer.from_pretrained(folder), or BPETokenizer.convert_from(file)"
 _TRAINING = "BPETokenizer.train(texts, vocab_size=32000)"
 
-OTHER_NAMES: dict[str, str] = {
-    # tokenizers.
-    "encode_batch": _IDS_OF_TEXTS,
-    "encode_batch_fast": "encode_to_lists(texts)",
-    "decode_batch": _TEXTS_OF_IDS,
-    "token_to_id": _ID,
-    "id_to_token": _TOKEN,
-    "get_vocab_size": _SIZE,
-    "get_added_tokens_decoder": "added_tokens_decoder",
-    "encode_special_tokens": "split_special_tokens",
-    "enable_padding": _PADDING,
-    "no_padding": _PADDING,
-    "enable_truncation": _TRUNCATION,
-    "no_truncation": _TRUNCATION,
-    "pre_tokenizer": "pattern, which is set in training",
-    "post_processor": "template, or add_bos_token and add_eos_token",
-    "train_from_iterator": _TRAINING,
-    "to_str": "backend_tokenizer.to_str()",
-    "save": _SAVING,
-    "save_model": _SAVING,
-    "from_file": _LOADING,
-    "from_str": "BPETokenizer.convert_from(tokenizers.Tokenizer.from_str(content))",
-    # transformers 4.
-    "encode_plus": "tokenizer(text)",
-    "batch_encode_plus": "tokenizer(texts)",
-    # tiktoken.
-    "encode_ordinary": "encode(text, split_special_tokens=True)",
-    "encode_ordinary_batch": "encode_to_lists(texts, split_special_tokens=True)",
-    "encode_single_token": _ID,
-    "encode_with_unstable": "canonical_ids(), which knows how tokens may go on",
-    "decode_single_token_bytes": "decode_bytes(id)",
-    "decode_tokens_bytes": "[tokenizer.decode_bytes(id) for id in ids]",
-    "decode_bytes_batch": "[tokenizer.decode_bytes(ids) for ids in rows]",
-    "decode_with_offsets": "spans(ids), of which characters are the offsets",
-    "token_byte_values": "token_bytes(), or model.vocab.values()",
-    "n_vocab": _SIZE,
-    "max_token_value": "len(tokenizer) - 1",
-    "eot_token": "eos_token_id",
-    "special_tokens_set": "all_special_tokens",
-    "is_special_token": "id in tokenizer.all_special_ids",
-    # SentencePiece, which has two spellings of most names.
-    **dict.fromkeys(("EncodeAsIds", "encode_as_ids"), _IDS_OF_TEXT),
-    **dict.fromkeys(("EncodeAsPieces", "encode_as_pieces"), _TOKENS),
-    **dict.fromkeys(("SampleEncodeAsIds", "sample_encode_as_ids"), "encode(text, dropout=0.1, seed=0)"),
-    **dict.fromkeys(("DecodeIds", "decode_ids"), _TEXT_OF_IDS),
-    **dict.fromkeys(("DecodePieces", "decode_pieces"), "convert_tokens_to_string(tokens)"),
-    **dict.fromkeys(("PieceToId", "piece_to_id"), _ID),
-    **dict.fromkeys(("IdToPiece", "id_to_piece"), _TOKEN),
-    **dict.fromkeys(("GetPieceSize", "get_piece_size", "piece_size"), _SIZE),
-    **dict.fromkeys(("Load", "load", "LoadFromFile"), _LOADING),
-    # What people try for the encodings of tiktoken.
-    "from_tiktoken": 'BPETokenizer.convert_from("cl100k_base"), with tiktoken installed',
-    **{f"{name}_id": f"{name}_token_id" for name in ("bos", "eos", "pad", "unk")},
+# SentencePiece has two spellings of most names.
+_ADVICE = {
+    'tokenizer(texts)["input_ids"], or encode_to_lists(texts), which adds no special tokens': "encode_batch",
+    "encode_to_lists(texts)": "encode_batch_fast",
+    "encode_to_lists(texts, split_special_tokens=True)": "encode_ordinary_batch",
+    "tokenizer(text)": "encode_plus",
+    "tokenizer(texts)": "batch_encode_plus",
+    "encode(text, add_special_tokens=False)": "EncodeAsIds encode_as_ids",
+    "encode(text, split_special_tokens=True)": "encode_ordinary",
+    "encode(text, dropout=0.1, seed=0)": "SampleEncodeAsIds sample_encode_as_ids",
+    "tokenize(text)": "EncodeAsPieces encode_as_pieces",
+    "decode(ids, skip_special_tokens=True)": "DecodeIds decode_ids",
+    "batch_decode(rows, skip_special_tokens=True)": "decode_batch",
+    "decode_bytes(id)": "decode_single_token_bytes",
+    "[tokenizer.decode_bytes(id) for id in ids]": "decode_tokens_bytes",
+    "[tokenizer.decode_bytes(ids) for ids in rows]": "decode_bytes_batch",
+    "spans(ids), of which characters are the offsets": "decode_with_offsets",
+    "convert_tokens_to_string(tokens)": "DecodePieces decode_pieces",
+    "convert_tokens_to_ids(token)": "token_to_id encode_single_token PieceToId piece_to_id",
+    "convert_ids_to_tokens(id)": "id_to_token IdToPiece id_to_piece",
+    "canonical_ids(), which knows how tokens may go on": "encode_with_unstable",
+    "len(tokenizer)": "get_vocab_size n_vocab GetPieceSize get_piece_size piece_size",
+    "len(tokenizer) - 1": "max_token_value",
+    "token_bytes(), or model.vocab.values()": "token_byte_values",
+    "added_tokens_decoder": "get_added_tokens_decoder",
+    "all_special_tokens": "special_tokens_set",
+    "id in tokenizer.all_special_ids": "is_special_token",
+    "split_special_tokens": "encode_special_tokens",
+    "bos_token_id": "bos_id",
+    "eos_token_id": "eos_id eot_token",
+    "pad_token_id": "pad_id",
+    "unk_token_id": "unk_id",
+    "tokenizer(texts, padding=True), in each call": "enable_padding no_padding",
+    "tokenizer(texts, truncation=True, max_length=512), in each call": "enable_truncation no_truncation",
+    "pattern, which is set in training": "pre_tokenizer",
+    "template, or add_bos_token and add_eos_token": "post_processor",
+    'save_pretrained(folder), or convert_to("tokenizer.json") for the one file': "save save_model",
+    "backend_tokenizer.to_str()": "to_str",
+    "BPETokenizer.convert_from(tokenizers.Tokenizer.from_str(content))": "from_str",
+    'BPETokenizer.convert_from("cl100k_base"), with tiktoken installed': "from_tiktoken",
+    _LOADING: "from_file Load load LoadFromFile",
+    _TRAINING: "train_from_iterator",
 }
+_ADVICE_OF_PACKAGE = {
+    "BPETokenizer": "Tokenizer ByteLevelBPETokenizer Encoding",
+    "BPETokenizerFast": "PreTrainedTokenizerFast",
+    "BPEModel": "models",
+    "transformers.AutoTokenizer, which loads the tokenizers of hf_bpe; or BPETokenizer": "AutoTokenizer",
+    "BPETokenizer.from_pretrained(folder)": "from_pretrained",
+    'BPETokenizer.convert_from("cl100k_base"), with tiktoken installed': "get_encoding",
+    'BPETokenizer.convert_from("gpt-4o"), with tiktoken installed': "encoding_for_model",
+    "BPETokenizer.convert_from(file), then convert_to(file)": "convert",
+    "BPETokenizer.encode": "encode",
+    "BPETokenizer.decode": "decode decoders",
+    "hf_bpe.pretokenizers": "pre_tokenizers",
+    "hf_bpe.formats.Template": "processors",
+    "hf_bpe.editing.Remap": "Remap",
+    "hf_bpe.editing.embeddings.remap_embeddings": "remap_embeddings",
+    "hf_bpe.counting.NormalizedTexts; with normalizer=… train and extend normalize by themselves": "NormalizedTexts",
+    _LOADING: "from_file load SentencePieceProcessor",
+    _TRAINING: "BpeTrainer Trainer trainers train_from_iterator SentencePieceTrainer",
+}
+
+OTHER_NAMES = {name: advice for advice, names in _ADVICE.items() for name in names.split()}
 """Name → what it is in BPETokenizer."""
 
-OTHER_NAMES_OF_PACKAGE: dict[str, str] = {
-    # tokenizers and transformers.
-    "Tokenizer": "BPETokenizer",
-    "ByteLevelBPETokenizer": "BPETokenizer",
-    "PreTrainedTokenizerFast": "BPETokenizerFast",
-    "AutoTokenizer": "transformers.AutoTokenizer, which loads the tokenizers of hf_bpe; or BPETokenizer",
-    "from_pretrained": "BPETokenizer.from_pretrained(folder)",
-    "from_file": _LOADING,
-    **dict.fromkeys(("BpeTrainer", "Trainer", "trainers", "train_from_iterator"), _TRAINING),
-    "pre_tokenizers": "hf_bpe.pretokenizers",
-    "processors": "hf_bpe.formats.Template",
-    "decoders": "BPETokenizer.decode",
-    "models": "BPEModel",
-    # tiktoken.
-    "Encoding": "BPETokenizer",
-    "get_encoding": 'BPETokenizer.convert_from("cl100k_base"), with tiktoken installed',
-    "encoding_for_model": 'BPETokenizer.convert_from("gpt-4o"), with tiktoken installed',
-    # SentencePiece.
-    "SentencePieceProcessor": _LOADING,
-    "SentencePieceTrainer": _TRAINING,
-    # What is a method here, or in another package.
-    "load": _LOADING,
-    "convert": "BPETokenizer.convert_from(file), then convert_to(file)",
-    "encode": "BPETokenizer.encode",
-    "decode": "BPETokenizer.decode",
+OTHER_NAMES_OF_PACKAGE = {
+    **{name: advice for advice, names in _ADVICE_OF_PACKAGE.items() for name in names.split()},
     **{name: f"hf_bpe.analysis.{name}" for name in ("compare", "merge_tree", "report", "show")},
     **{name: f"BPETokenizer.{name}, or hf_bpe.editing.{name}" for name in ("extend", "prune", "truncate")},
     **{name: f"hf_bpe.training.{name}" for name in ("Parity", "Superwords")},
-    "Remap": "hf_bpe.editing.Remap",
-    "remap_embeddings": "hf_bpe.editing.embeddings.remap_embeddings",
-    "NormalizedTexts": "hf_bpe.counting.NormalizedTexts; with normalizer=… train and extend normalize by themselves",
 }
 """Name → what it is in hf_bpe."""
