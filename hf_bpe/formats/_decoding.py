@@ -8,10 +8,9 @@ from functools import lru_cache
 from typing import Any
 
 from hf_bpe._utils.arguments import short_repr, wrong_type
-from hf_bpe._utils.limits import MAX_GROWTH
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._token_bytes import SPACE
-from hf_bpe.normalizers._growth import total_growth
+from hf_bpe.normalizers._growth import MAX_GROWTH, total_growth
 from hf_bpe.normalizers._names import parts_of_normalizer
 from hf_bpe.pretokenizers._patterns import metaspace_of
 

@@ -9,11 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hf_bpe._utils.limits import MAX_GROWTH, MAX_NORMALIZED_BYTES, MAX_STAGES
+from hf_bpe.pretokenizers._chains import MAX_STAGES
 from hf_bpe.pretokenizers._regex.checks import may_be_empty
 from hf_bpe.pretokenizers._regex.parser import parse
 
-__all__ = ["Growth", "check_growth", "check_growth_of_text", "is_bounded", "total_growth"]
+__all__ = ["MAX_GROWTH", "Growth", "check_growth", "check_growth_of_text", "is_bounded", "total_growth"]
+
+MAX_GROWTH = 256
+"""How many times as long normalizers may make a character, in UTF-8; NFKC, the most of a single one, makes it 11 times
+as long."""
+MAX_NORMALIZED_BYTES = 1 << 30
+"""How long a text may become when it is normalized; `tokenizers` holds 17 bytes for each of these."""
 
 # How much longer the UTF-8 of a character can be: U+FDFA becomes 18 characters (Unicode Standard Annex #15).
 _GROWTH = {"NFC": 3.0, "NFD": 3.0, "NFKC": 11.0, "NFKD": 11.0, "Lowercase": 1.5, "StripAccents": 1.0, "Strip": 1.0}

@@ -13,10 +13,13 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe._utils.limits import MAX_STAGES, check_pattern_length
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
 from hf_bpe.pretokenizers._named_patterns import PATTERNS
+from hf_bpe.pretokenizers._regex.parser import check_length
 from hf_bpe.pretokenizers._stages import ByteLevel, FindMatches, Metaspace, Split, Stage, stage_of_json
+
+MAX_STAGES = 64
+"""The longest chain in use has 5. The native core splits recursively, and has one bit for each."""
 
 
 class PreToken(NamedTuple):
@@ -69,7 +72,7 @@ class PreTokenizer:
             raise ValueError(f"stages: expected one ByteLevel, got {number}; without it, tokens are not made of bytes")
         if len(stages) > MAX_STAGES:
             raise ValueError(f"stages: expected at most {MAX_STAGES}, got {len(stages)}")
-        check_pattern_length(sum(len(stage.expression) for stage in stages if isinstance(stage, Split)))
+        check_length(sum(len(stage.expression) for stage in stages if isinstance(stage, Split)))
         object.__setattr__(self, "stages", stages)
 
     @classmethod

@@ -22,12 +22,12 @@ from typing import Any, TypeGuard
 
 import regex
 
-from hf_bpe._utils.limits import MAX_PATTERN_LENGTH
 from hf_bpe.pretokenizers._chains import PreToken, PreTokenizer
 from hf_bpe.pretokenizers._matching import Matcher, check_expression
 from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS, PATTERNS, SPELLINGS, WITH_SCANNER, name_meant
 from hf_bpe.pretokenizers._regex.dialects import FileExpression, check_is_clear, is_clear
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
+from hf_bpe.pretokenizers._regex.parser import MAX_LENGTH
 from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace, Split, Stage
 
 AnyPattern = str | PreTokenizer | Metaspace | Sequence[Stage] | Mapping[str, Any] | None
@@ -134,7 +134,7 @@ def _parse_chain(pattern: str | PreTokenizer | Metaspace | Sequence[Stage] | Map
 def _canonical_expression(pattern: str) -> str:
     if pattern in NAMES:
         return pattern
-    if _LIKE_A_NAME.fullmatch(pattern) and len(pattern) <= MAX_PATTERN_LENGTH:
+    if _LIKE_A_NAME.fullmatch(pattern) and len(pattern) <= MAX_LENGTH:
         known, meant = ", ".join([*NAMES, "none"]), name_meant(pattern)
         advice = "" if meant is None else f"did you mean {meant!r}? "
         raise ValueError(

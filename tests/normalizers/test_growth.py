@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe._utils.limits import MAX_GROWTH, MAX_STAGES
 from hf_bpe.normalizers import _growth as _normalizer_growth
 from hf_bpe.normalizers import canonical_normalizer
 from hf_bpe.normalizers._apply import get_normalizer
-from hf_bpe.normalizers._growth import total_growth
+from hf_bpe.normalizers._growth import MAX_GROWTH, total_growth
 from hf_bpe.normalizers._names import NAMES, parts_of_normalizer
+from hf_bpe.pretokenizers._chains import MAX_STAGES
 from support.cases import case
 from support.patience import PATIENCE
 

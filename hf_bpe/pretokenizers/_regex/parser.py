@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NoReturn
 
-from hf_bpe._utils.limits import check_pattern_length
 from hf_bpe.pretokenizers._regex.case_folding import folds_to_several, sequences_of_one
 from hf_bpe.pretokenizers._regex.checks import has_implicit_line_anchor, is_no_target, may_be_empty
 from hf_bpe.pretokenizers._regex.properties import LONE_WORD
@@ -33,7 +32,10 @@ from hf_bpe.pretokenizers._regex.tree import (
     ranges_of,
 )
 
-__all__ = ["parse", "translate"]
+__all__ = ["MAX_LENGTH", "check_length", "parse", "translate"]
+
+MAX_LENGTH = 10_000
+"""Characters of an expression, and of all expressions of a chain together; the longest in use have 1,100."""
 
 _NEWLINES = OneOf(ranges_of((0x0A, 0x0D), 0x85, 0x2028, 0x2029))
 _GENERAL_NEWLINE = Atomic(
@@ -61,6 +63,12 @@ _INTERVAL = re.compile(r"\{(?:(\d+)(,?)(\d*)|,(\d+))\}", re.ASCII)
 _SIMPLE = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
+def check_length(length: int) -> None:
+    """Raise a ValueError if an expression has too many characters."""
+    if length > MAX_LENGTH:
+        raise ValueError(f"a pattern of {length} characters; expected at most {MAX_LENGTH}")
+
+
 @lru_cache(maxsize=64)
 def parse(expression: str) -> Node:
     """Return the tree of an expression.
@@ -72,7 +80,7 @@ def parse(expression: str) -> Node:
     >>> parse("[ab]?")
     Repeat(body=OneOf(characters=Ranges(ranges=((97, 98),))), minimum=0, maximum=1, is_greedy=True)
     """
-    check_pattern_length(len(expression))
+    check_length(len(expression))
     try:
         return _Parser(expression).parse()
     except RecursionError:  # the calling code may have left little room
