@@ -79,7 +79,7 @@ body {{ margin: 1.5em auto 4em; padding: 0 1em; max-width: 70em }}
 """
 
 
-class Piece(NamedTuple):
+class VisiblePart(NamedTuple):
     """A part of a token as it is shown: visible text, or a sign for an invisible character."""
 
     text: str
@@ -91,7 +91,7 @@ class Piece(NamedTuple):
         return self.is_sign and self.text == _SIGNS["\n"]
 
 
-def pieces(token: bytes) -> list[Piece]:
+def pieces(token: bytes) -> list[VisiblePart]:
     r"""Return the parts that show a token, in order.
 
     A space is `·`, a tab `→`, a newline `↵`. Any other invisible character is shown as its code point, and a byte that
@@ -106,14 +106,14 @@ def pieces(token: bytes) -> list[Piece]:
     found = []
     for number, part in enumerate(_UNSEEN.split(token.decode("utf-8", "surrogateescape"))):
         if number % 2:
-            found.append(Piece(_sign(part), True))
+            found.append(VisiblePart(_sign(part), True))
         elif part:
-            found += [Piece("◌", True)] if _JOINS.match(part) else []
-            found.append(Piece(part, False))
+            found += [VisiblePart("◌", True)] if _JOINS.match(part) else []
+            found.append(VisiblePart(part, False))
     return found
 
 
-def fold(shown: Iterable[Piece]) -> list[Piece]:
+def fold(shown: Iterable[VisiblePart]) -> list[VisiblePart]:
     r"""Return pieces in which a long run of one sign is the sign and a number.
 
     >>> "".join(piece.text for piece in fold(pieces(b"x" + b" " * 83)))
@@ -123,7 +123,7 @@ def fold(shown: Iterable[Piece]) -> list[Piece]:
     for piece, run in groupby(shown):
         count = len([*run])
         is_long = piece.is_sign and count > _LONGEST_RUN
-        found += [Piece(f"{piece.text}×{count}", True)] if is_long else [piece] * count
+        found += [VisiblePart(f"{piece.text}×{count}", True)] if is_long else [piece] * count
     return found
 
 
@@ -151,7 +151,7 @@ def legend(signs: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def html_of_pieces(shown: Iterable[Piece], *, has_breaks: bool = False) -> str:
+def html_of_pieces(shown: Iterable[VisiblePart], *, has_breaks: bool = False) -> str:
     """Return pieces as HTML; with `has_breaks`, lines break at newlines, except at one at the end."""
     parts = []
     for piece in shown:
@@ -161,12 +161,7 @@ def html_of_pieces(shown: Iterable[Piece], *, has_breaks: bool = False) -> str:
     return "".join(parts).removesuffix("<br>")
 
 
-def html_of_token(token: bytes, color: int) -> str:
-    """Return a token as HTML in one of the colors, isolated from the direction of other scripts."""
-    return html_in_color(pieces(token), color)
-
-
-def html_in_color(shown: Iterable[Piece], color: int) -> str:
+def html_in_color(shown: Iterable[VisiblePart], color: int) -> str:
     """Return the pieces of a token as HTML in one of the colors, isolated from the direction of other scripts."""
     return f'<bdi class="c{color % len(LIGHT)}">{html_of_pieces(shown)}</bdi>'
 

@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe._utils.visible import LIGHT, fold, fragment, html_of_token, page, pieces, plain
+from hf_bpe._utils.visible import LIGHT, fold, fragment, html_in_color, page, pieces, plain
 from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import Options
@@ -81,7 +81,7 @@ class MergeTree:
                 html.append(node)
                 continue
             tree, color = node
-            label = f"{html_of_token(tree.data, color)}<small>{tree.id}</small><small>{tree.kind}</small>"
+            label = f"{html_in_color(pieces(tree.data), color)}<small>{tree.id}</small><small>{tree.kind}</small>"
             html.append(f'<li><div class="box c{color}">{label}</div>')
             left.append("</li>")
             if tree.parts:

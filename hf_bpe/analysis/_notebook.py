@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
-from hf_bpe._utils.visible import fold, fragment, html_in_color, html_of_token, pieces
+from hf_bpe._utils.visible import fold, fragment, html_in_color, pieces
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
@@ -86,4 +86,4 @@ def _html_of_bytes(token: bytes, color: int) -> str:
     end = _LONGEST
     while end > _LONGEST - 4 and token[end] & 0xC0 == 0x80:
         end -= 1
-    return html_of_token(token[:end], color) + "…"
+    return html_in_color(pieces(token[:end]), color) + "…"

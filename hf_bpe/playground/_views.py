@@ -78,7 +78,7 @@ class View:
     >>> view.encode("low lower").ids.tolist()
     [257, 32, 257, 101, 114]
     >>> view.tokens([257])
-    [{'id': 257, 'bytes': '6c6f77', 'name': 'low', 'added': False, 'pieces': [Piece(text='low', is_sign=False)]}]
+    [{'id': 257, 'bytes': '6c6f77', 'name': 'low', 'added': False, 'pieces': [VisiblePart(text='low', is_sign=False)]}]
     """
 
     def __init__(self, name: str, tokenizer: AnyTokenizer) -> None:
