@@ -118,14 +118,15 @@ def upload(file: Path, url: str, options: StorageOptions | None = None) -> None:
             raise
 
 
-def download(url: str, file: Path, options: StorageOptions | None = None) -> None:
-    """Copy what is at a URL to a file.
+def download(file: Path, url: str, options: StorageOptions | None = None) -> None:
+    """Copy what is at a URL to a file, in a folder that is made if needed.
 
     Raises:
         OSError: it cannot be read; the message names the URL and the cause.
         ValueError, ImportError: see `file_system`.
     """
     system, path = file_system(url, options)
+    file.parent.mkdir(parents=True, exist_ok=True)
 
     with _errors_named(url, "read"):
         size = system.info(path)["size"]
@@ -139,7 +140,7 @@ def transfer(
     pairs: Iterable[tuple[Path, str]],
     options: StorageOptions | None,
 ) -> None:
-    """Call `move`, which uploads or downloads, for pairs of a file and a URL, some of them at once.
+    """Call `upload` or `download` for pairs of a file and a URL, some of them at once.
 
     After an error, pairs that have not begun are left out: each would wait for the same store again.
     """
@@ -151,12 +152,6 @@ def transfer(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-def fetch(file: Path, url: str, options: StorageOptions | None = None) -> None:
-    """Do what `download` does, for `transfer`."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    download(url, file, options)
 
 
 def sizes(url: str, options: StorageOptions | None = None, max_depth: int | None = None) -> dict[str, int]:
@@ -220,7 +215,7 @@ def as_local_folder(
         if not found:
             where = repr(without_credentials(url))
             raise FileNotFoundError(f"no file of a tokenizer in {where}: expected {', '.join(files)}{advice(url)}")
-        transfer(fetch, ((Path(folder, name), join(url, name)) for name in found), options)
+        transfer(download, ((Path(folder, name), join(url, name)) for name in found), options)
         yield Path(folder)
 
 

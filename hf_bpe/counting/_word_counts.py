@@ -289,7 +289,7 @@ class WordCounts:
         url = os.fspath(check_path("path", path))
         if is_url(url):
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows keeps what is open
-                download(url, Path(folder, "counts"), storage_options)
+                download(Path(folder, "counts"), url, storage_options)
                 return cls.load(Path(folder, "counts"))
         path = Path(path)
         file = open_regular(path, buffering=0)

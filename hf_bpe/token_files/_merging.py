@@ -14,7 +14,7 @@ from hf_bpe._utils.arguments import check_flag, short_repr
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import read_json
-from hf_bpe._utils.object_stores import StorageOptions, fetch, join, parent_and_name, sizes, transfer, upload
+from hf_bpe._utils.object_stores import StorageOptions, download, join, parent_and_name, sizes, transfer, upload
 from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.counting._error_policy import SKIPPED
@@ -93,7 +93,7 @@ def _merge_remote(output: str, overwrite: bool, options: StorageOptions | None) 
     with tempfile.TemporaryDirectory(prefix="hf_bpe-") as stands_for:
         local = Path(stands_for)
         about = [each for each in found if each.endswith(MANIFEST) or each.rpartition("/")[2] == INDEX]
-        transfer(fetch, ((local / each, join(folder, each)) for each in about), options)
+        transfer(download, ((local / each, join(folder, each)) for each in about), options)
 
         def url(path: Path) -> str:
             return join(folder, path.relative_to(local).as_posix())

@@ -107,7 +107,7 @@ class _Store:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder, "manifest")
             try:
-                download(self.url(path), copy, self._options)
+                download(copy, self.url(path), self._options)
                 return read_json(copy)
             except FileNotFoundError:
                 return None
@@ -148,7 +148,7 @@ class _Store:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder, "record")
             try:
-                download(self.url(manifest) + _RECORD, copy, self._options)
+                download(copy, self.url(manifest) + _RECORD, self._options)
             except FileNotFoundError:
                 return None
             return copy.read_bytes().decode(errors="replace")
