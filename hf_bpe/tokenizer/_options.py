@@ -18,6 +18,7 @@ from transformers.utils import logging
 from hf_bpe._utils.arguments import refuse_unknown, short_repr
 from hf_bpe.formats._settings import SETTINGS, ModelSettings, Settings
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR
+from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS
 from hf_bpe.training._train import TrainingOptions
 
 if TYPE_CHECKING:
@@ -53,37 +54,35 @@ class LoadingOptions(ModelSettings, Settings, total=False):
     trust_remote_code: bool
 
 
-_TRAINING = frozenset(TrainingOptions.__annotations__)
+_OF_MODEL = ("vocab_file", "merges_file", "model", "signature")  # what training makes
 # What PreTrainedTokenizer takes besides, and what transformers hands to every tokenizer.
-_SETTINGS = frozenset(
-    (
-        *(*CONSTRUCTOR, *SETTINGS, RESTORED),
-        *("max_len", "processor_class", "response_template", "response_schema", "chat_control_tokens", "auto_map"),
-        *("model_specific_special_tokens", "backend", "files_loaded", "is_local", "local_files_only", "init_inputs"),
-        *("clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output", "tokenizer_class"),
-        *("tokenizer_file", "_folder"),
-    )
-)
-_LOADING = frozenset(
-    (
-        *LoadingOptions.__annotations__,
-        *("gguf_file", "use_auth_token", "use_fast", "from_slow", "code_revision", "user_agent", "resume_download"),
-        *("local_dir", "repo_type", "config", "_from_auto", "_from_pipeline", "_commit_hash", "mirror"),
-        *("tokenizer_config_file", "special_tokens_map_file", "added_tokens_file", "tokenizer_type"),
-    )
-)
+_SETTINGS = {*CONSTRUCTOR, *SETTINGS, RESTORED} | {
+    *("max_len", "processor_class", "response_template", "response_schema", "chat_control_tokens", "auto_map"),
+    *("model_specific_special_tokens", "backend", "files_loaded", "is_local", "local_files_only", "init_inputs"),
+    *("clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output", "tokenizer_class"),
+    *("tokenizer_file", "_folder"),
+}
+_LOADING = {*LoadingOptions.__annotations__, *HUB_ARGUMENTS} | {
+    *("gguf_file", "use_auth_token", "from_slow", "user_agent", "resume_download", "local_dir", "repo_type", "config"),
+    *("_from_pipeline", "mirror", "tokenizer_config_file", "special_tokens_map_file", "added_tokens_file"),
+    "tokenizer_type",
+}
 # Options of other classes that scripts pass to every tokenizer; transformers' own tests demand that they do no harm.
-_OTHERS = frozenset(("do_lower_case", "src_lang", "tgt_lang"))
-# Of transformers' save_pretrained and push_to_hub. Scripts that save models and tokenizers alike pass those of models.
-_SAVING = frozenset(
-    (
-        *("save_jinja_files", "commit_message", "commit_description", "private", "token", "revision", "create_pr"),
-        *("tags", "repo_id", "safe_serialization", "max_shard_size", "is_main_process", "state_dict", "variant"),
-        *("save_function", "exist_ok", "use_auth_token", "repo_url", "organization"),
-    )
-)
-# Of the methods of version 4, and of tokenizers that translate; serving libraries pass them to every tokenizer.
-_DECODING = frozenset(("clean_up_tokenization_spaces", "use_source_tokenizer", "spaces_between_special_tokens"))
+_OTHERS = {"do_lower_case", "src_lang", "tgt_lang"}
+PUSHING = {*inspect.signature(PreTrainedTokenizerBase.push_to_hub).parameters} - {"self"}
+"""Options of `push_to_hub`, which `save_pretrained` takes, too."""
+# Scripts that save models and tokenizers alike pass options of models.
+SAVING = {*inspect.signature(PreTrainedTokenizerBase.save_pretrained).parameters, *PUSHING} - {"self", "kwargs"} | {
+    *("save_jinja_files", "safe_serialization", "is_main_process", "state_dict", "variant", "save_function"),
+    *("exist_ok", "use_auth_token", "repo_url", "organization"),
+}
+"""Options of transformers' `save_pretrained`, and those that it ignores."""
+# Those of version 4, and of tokenizers that translate: serving libraries pass them to every tokenizer.
+DECODING = {
+    *("skip_special_tokens", "use_source_tokenizer"),
+    *("clean_up_tokenization_spaces", "spaces_between_special_tokens"),
+}
+"""Options of `decode`."""
 
 
 def _takes_more(cls: type, base: type) -> bool:
@@ -124,12 +123,12 @@ def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_training(cls: type, base: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options; raise a TypeError for one that neither training nor the constructor knows."""
-    for name in ("vocab_file", "merges_file", "model", "signature"):
+    for name in _OF_MODEL:
         if given.get(name) is not None:
             raise TypeError(f"{cls.__name__}.train: {name}: expected none, because the model is trained")
     if not given.get(RESTORED) and not _takes_more(cls, base):
-        known = (_TRAINING | _SETTINGS) - {"vocab_file", "merges_file", "model", "signature"}
-        _refuse(f"{cls.__name__}.train", given, known | {"vocab_size", "special_tokens"})
+        known = {"vocab_size", "special_tokens", *TrainingOptions.__annotations__, *_SETTINGS}.difference(_OF_MODEL)
+        _refuse(f"{cls.__name__}.train", given, known)
     return {**given}
 
 
@@ -147,17 +146,6 @@ def check_loading(cls: type, base: type, given: Mapping[str, Any]) -> None:
         if not given.get("_from_auto"):
             raise
         logger.warning("%s", error)
-
-
-def check_saving(given: Iterable[str]) -> None:
-    """Raise a TypeError for an option that save_pretrained does not know."""
-    own = ("legacy_format", "filename_prefix", "push_to_hub", "portable", "verify", "save_directory")
-    refuse_unknown("BPETokenizer.save_pretrained", given, _SAVING | {*own})
-
-
-def check_decoding(given: Iterable[str]) -> None:
-    """Raise a TypeError for an option that decode does not know."""
-    refuse_unknown("BPETokenizer.decode", given, _DECODING | {"skip_special_tokens"})
 
 
 # What special tokens are called whose role is known: those of BERT, GPT-2, Llama and T5.

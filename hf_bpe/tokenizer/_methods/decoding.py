@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hf_bpe._utils.arguments import check_flag, check_ids, check_sequence, check_strs
+from hf_bpe._utils.arguments import check_flag, check_ids, check_sequence, check_strs, refuse_unknown
 from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates
@@ -15,7 +15,7 @@ from hf_bpe.tokenizer._direct_methods import TO_TEXT
 from hf_bpe.tokenizer._methods.bytes_of_ids import BytesOfIdsMethods
 from hf_bpe.tokenizer._methods.state import TokenizerState
 from hf_bpe.tokenizer._methods.trusted_text import TrustedTextMethods
-from hf_bpe.tokenizer._options import check_decoding
+from hf_bpe.tokenizer._options import DECODING
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 
 _OF_ROWS = TO_TEXT | {"_decode", "decode_bytes"}
@@ -27,7 +27,7 @@ class DecodingMethods(TokenizerState, BytesOfIdsMethods, TrustedTextMethods):
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
         def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> str | list[str]:
-            check_decoding(kwargs)
+            refuse_unknown("BPETokenizer.decode", kwargs, DECODING)
             token_ids = as_lists("token_ids", token_ids)
             if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
                 if not self._overridden.isdisjoint(_OF_ROWS):

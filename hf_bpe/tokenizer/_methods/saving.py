@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional
+from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional, refuse_unknown
 from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._integrity import check_digests
@@ -20,7 +20,7 @@ from hf_bpe.formats._vocab_and_merges import write_gpt2
 from hf_bpe.pretokenizers._patterns import stored_pattern
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer._methods.conversion import ConversionMethods
-from hf_bpe.tokenizer._options import RESTORED, check_saving
+from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING
 from hf_bpe.tokenizer._saving.folders import Folder
 from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, save, upload_folder
 
@@ -146,10 +146,9 @@ class SavingMethods(ConversionMethods):
             with tempfile.TemporaryDirectory(prefix="hf_bpe-") as folder:
                 written = self.save_pretrained(folder, legacy_format, filename_prefix, **options)
                 return upload_folder(Path(folder), written, os.fspath(save_directory), filename_prefix, storage_options)
-        check_saving(kwargs)
-        hub_names = ("commit_message", "commit_description", "private", "token", "revision", "create_pr", "tags")
-        hub_options = {name: kwargs.pop(name) for name in hub_names if name in kwargs}
-        repo_id = kwargs.pop("repo_id", Path(save_directory).name)
+        refuse_unknown("BPETokenizer.save_pretrained", kwargs, {"portable", "verify", "storage_options", *SAVING})
+        hub_options = {name: kwargs.pop(name) for name in PUSHING if name in kwargs}
+        repo_id = hub_options.pop("repo_id", Path(save_directory).name)
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         snapshot = self._with_named_tokens()  # for all files, because another thread may add tokens
         write = partial(super(SavingMethods, snapshot).save_pretrained, legacy_format=legacy_format, **kwargs)
