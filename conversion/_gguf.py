@@ -6,7 +6,6 @@ Tokens are stored in printable form, special and added tokens unchanged, and eac
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
@@ -15,7 +14,7 @@ from typing import Any
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.callers import outer_stacklevel
+from hf_bpe._utils.callers import warn_caller
 from hf_bpe.conversion import _gguf_characters as characters
 from hf_bpe.conversion._gguf_file import MAGIC, Metadata
 from hf_bpe.conversion._gguf_writer import as_expressed, write
@@ -203,9 +202,8 @@ def _names(metadata: Metadata, contents: Mapping[int, str], count: int) -> dict[
         if token_id in contents:
             names[name] = contents[token_id]
         else:
-            warnings.warn(
+            warn_caller(
                 f"{key} is {token_id}, which is not a special token: {name} is dropped, because it would make it one",
-                stacklevel=outer_stacklevel(),
             )
     return names
 

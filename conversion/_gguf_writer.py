@@ -8,13 +8,12 @@ somebody trained, extended or pruned.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.callers import outer_stacklevel
+from hf_bpe._utils.callers import warn_caller
 from hf_bpe.conversion._gguf_file import KEY
 from hf_bpe.conversion._llama_cpp import (
     CONTROL,
@@ -84,17 +83,15 @@ def write(definition: Definition, path: Path) -> None:
     model = definition.model
     pre = _checked_pre_tokenizer(definition)
     if PRE_TOKENIZERS[pre].is_near:
-        warnings.warn(
+        warn_caller(
             f"llama.cpp's {pre!r} differs a little from the pattern {model.pattern!r}: it gives other ids for "
             "combining marks, or where the case of letters beyond ASCII changes within a word",
-            stacklevel=outer_stacklevel(),
         )
     contents = {token.content for token in definition.added_tokens.values()}
     if taken := sorted(SPECIAL_BY_TEXT.intersection(model.printable_vocab()) - contents):
-        warnings.warn(
+        warn_caller(
             f"llama.cpp treats ordinary tokens as special by their text: {', '.join(map(repr, taken))}; it gives "
             "other ids where text has them",
-            stacklevel=outer_stacklevel(),
         )
     tokens, types = _tokens_and_types(definition)
     ids = _ids_of_names(definition, dict(zip(tokens, range(len(tokens)), strict=True)))

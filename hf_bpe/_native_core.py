@@ -11,12 +11,11 @@ import functools
 import importlib
 import importlib.metadata
 import os
-import warnings
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
-from hf_bpe._utils.callers import outer_stacklevel
+from hf_bpe._utils.callers import warn_caller
 
 
 @functools.cache
@@ -37,12 +36,11 @@ def native_core() -> ModuleType | None:
     except ImportError as error:
         if choice == "native":
             raise ImportError(f"HF_BPE_ENGINE is native, but {_what_is_missing(error)}") from error
-        warnings.warn(
+        warn_caller(
             f"{_what_is_missing(error)}, or set HF_BPE_ENGINE=reference to silence this warning. Plain Python trains, "
             "encodes, decodes, loads, saves and converts with the same results, many times slower; all else needs the "
             "core",
             RuntimeWarning,
-            stacklevel=outer_stacklevel(),
         )
         return None
 

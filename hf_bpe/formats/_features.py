@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.callers import outer_stacklevel
+from hf_bpe._utils.callers import warn_caller
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import FLAGS, Definition
 from hf_bpe.formats._settings import SETTINGS, Owner
@@ -252,8 +251,6 @@ def without_missing_features(
                     f"the format {format_name} cannot carry {shown}: {feature.loss}; choose another format, or give "
                     f"drop=[{name!r}]"
                 )
-            warnings.warn(
-                f"the format {format_name} does not carry {shown}: {feature.loss}", stacklevel=outer_stacklevel()
-            )
+            warn_caller(f"the format {format_name} does not carry {shown}: {feature.loss}")
         definition = feature.without(definition)
     return definition

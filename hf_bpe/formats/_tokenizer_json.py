@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, compress
@@ -18,7 +17,7 @@ from typing import Any, cast
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.callers import outer_stacklevel
+from hf_bpe._utils.callers import warn_caller
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._normalized_tokens import normalized_tokens
@@ -331,10 +330,9 @@ def padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:
     if padding is not None:
         settings |= {"pad_token": padding["pad_token"], "padding_side": padding["direction"].lower()}
     if settings:
-        warnings.warn(
+        warn_caller(
             "padding and truncation are ignored, because each call decides them; sides, pad_token and "
             "model_max_length are",
-            stacklevel=outer_stacklevel(),
         )
     return settings
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from hf_bpe._utils.arguments import MAX_INT64, check_int, short_repr
-from hf_bpe._utils.callers import outer_stacklevel
+from hf_bpe._utils.callers import warn_caller
 from hf_bpe.core._characters import Characters
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import learned
@@ -71,10 +70,9 @@ class Goal:
         else:
             models = [grow(base, merges[:size]) for size in self._sizes]
         if len(merges) < wanted:
-            warnings.warn(
+            warn_caller(
                 f"the text gives {len(merges)} of the {wanted} requested merges: no pair is left to merge; train on "
                 "more text, or change min_frequency or max_token_bytes",
-                stacklevel=outer_stacklevel(),
             )
         return models
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hf_bpe._utils.callers import outer_stacklevel
+from hf_bpe._utils.callers import warn_caller
 from hf_bpe.formats._verification.mismatch import find_mismatch
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.tokenizer._saving.auto_tokenizer import load_with_auto_tokenizer
@@ -20,35 +19,24 @@ _CHAT_TEMPLATE_FILE = "chat_template.jinja"
 
 
 def warn_of_existing_files(tokenizer: Tokenizer, folder: Path, staging: Path, prefix: str = "") -> None:
-    """Warn about existing files in a folder that change what is loaded from it.
-
-    Args:
-        tokenizer: the tokenizer that is saved.
-        folder: the folder that it will be in.
-        staging: the folder that it is in now.
-        prefix: what the names of its files begin with.
-    """
+    """Warn about files of a folder that change what is loaded from it once those in `staging` are there, too."""
     if (folder / _CONFIG_FILE).is_file() and not prefix:
         shutil.copy(folder / _CONFIG_FILE, staging)
         problem = _auto_tokenizer_problem(tokenizer, staging)
         (staging / _CONFIG_FILE).unlink()
         if problem:
             name = type(tokenizer).__name__
-            warnings.warn(
+            warn_caller(
                 f"{folder / _CONFIG_FILE} makes AutoTokenizer {problem}. Call {name}.register_for_auto_class()"
                 f" before saving, and AutoTokenizer will load {name} (where hf_bpe is not imported, with "
                 f"trust_remote_code=True); or load the folder with {name}.from_pretrained or "
                 "PreTrainedTokenizerFast.from_pretrained; or save the tokenizer in a separate folder",
-                UserWarning,
-                stacklevel=outer_stacklevel(),
             )
     template = prefix + _CHAT_TEMPLATE_FILE
     if tokenizer.chat_template is None and (folder / template).is_file():
-        warnings.warn(
+        warn_caller(
             f"{folder / template} belongs to an earlier tokenizer, but this one has no chat template; loading the "
             "folder will add the old one: delete the file if you do not want it",
-            UserWarning,
-            stacklevel=outer_stacklevel(),
         )
 
 

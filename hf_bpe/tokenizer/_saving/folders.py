@@ -9,7 +9,6 @@ add tokens.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from tokenizers import AddedToken
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
-from hf_bpe._utils.callers import outer_stacklevel
+from hf_bpe._utils.callers import warn_caller
 from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._definition import Definition
@@ -67,14 +66,14 @@ FOLDER_FILES = (
 """All files of a folder that loading and converting read, as patterns of paths in it."""
 
 
-def needs_conversion(folder: Path, given: Mapping[str, Any]) -> bool:
+def needs_conversion(folder: Path, given: Mapping[str, object]) -> bool:
     """Return whether a local folder only holds a vocabulary that `BPETokenizer.convert_from` reads."""
     if not folder.is_dir() or is_given(given) or any((folder / name).is_file() for name in OWN_FILES):
         return False
     return any((folder / name).is_file() for name in OTHER_FILES) or any(folder.glob("*.tiktoken"))
 
 
-def is_given(given: Mapping[str, Any]) -> bool:
+def is_given(given: Mapping[str, object]) -> bool:
     """Return whether the caller of from_pretrained passes the vocabulary."""
     return any(name in given for name in ("model", "vocab_file", "merges_file", "tokenizer_file", "gguf_file"))
 
@@ -100,12 +99,7 @@ class Folder:
 
     @classmethod
     def of(cls, name: str | os.PathLike[str], files: Mapping[str, str | None], given: Mapping[str, Any]) -> Folder:
-        """Check the files of a folder.
-
-        Args:
-            name: the folder or repository.
-            files: transformers' key of each file → its path, None if it does not exist.
-            given: the settings that the caller passes.
+        """Check the files of a folder or repository: transformers' key of each → its path, None if there is none.
 
         Raises:
             OSError: a file cannot be read.
@@ -238,10 +232,9 @@ class Folder:
             if added.ids.get(token.content, token_id) != token_id
         ]
         if moved:
-            warnings.warn(
+            warn_caller(
                 f"{self.name}: added tokens have other ids by tokenizer.json than by the other files: "
                 f"{', '.join(moved[:8])}{', …' if len(moved) > 8 else ''}; as in PreTrainedTokenizerFast",
-                stacklevel=outer_stacklevel(),
             )
 
 
@@ -256,12 +249,9 @@ def _tokens_that_transformers_adds(
 ) -> list[AddedToken]:
     """Return the tokens that PreTrainedTokenizerFast adds to those of `tokenizer.json`, in the same order.
 
-    Source: `TokenizersBackend.__init__` of transformers 5.23.
+    The ids in the other files, whose tokens are `listed`, decide only the order; `base` has the named tokens.
 
-    Args:
-        listed: id → token in the other files; the ids decide only the order.
-        base: a tokenizer with the named tokens.
-        added: the tokens of `tokenizer.json`.
+    Source: `TokenizersBackend.__init__` of transformers 5.23.
     """
     tokens: list[str | AddedToken] = [token for _, token in sorted(listed.items())]
     known = {*added.ids, *map(str, tokens)}
