@@ -48,7 +48,7 @@ def verify(
         original: another side that must give the same ids.
         files: text files to encode, besides the stress texts.
     """
-    from hf_bpe.tokenizer._saving.existing_files import warn_of_existing_files
+    from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
     from hf_bpe.tokenizer._saving.verify_folder import verify_folder
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 

@@ -1,4 +1,4 @@
-"""What AutoTokenizer of transformers loads from a folder, and whether it gives the ids of the `tokenizer.json` there.
+"""What AutoTokenizer of transformers loads from a folder, whether it gives the ids there, and warnings if not.
 
 transformers chooses a class by `tokenizer_class` in tokenizer_config.json and by `model_type` in config.json. Many of
 its classes build their own pre-tokenizer instead of reading that of tokenizer.json, so the ids may differ.
@@ -6,11 +6,13 @@ its classes build their own pre-tokenizer instead of reading that of tokenizer.j
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hf_bpe._utils.callers import warn_caller
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
@@ -19,6 +21,9 @@ from hf_bpe.formats._tokenizer_config import CONFIG_FILE
 from hf_bpe.formats._verification.mismatch import Mismatch, find_mismatch
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 from hf_bpe.normalizers._growth import is_bounded
+
+if TYPE_CHECKING:
+    from hf_bpe.tokenizer._protocol import Tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
 MODEL_CONFIG_FILE = "config.json"
@@ -72,13 +77,9 @@ class AutoTokenizerChoice:
 
 
 def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) -> AutoTokenizerChoice:
-    """Find out what AutoTokenizer loads from a folder, by loading it.
+    """Find out what AutoTokenizer loads from a folder, by loading it, and whether it is what the definition says.
 
     Nothing is downloaded or written, and no code of the folder is run.
-
-    Args:
-        folder: the folder.
-        definition: the tokenizer in the folder, whose tokens are also compared; None if it is unknown.
 
     Raises:
         OSError: a file cannot be read.
@@ -114,6 +115,43 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
         ids=ids,
         mismatch=None if mismatch is None else str(mismatch),
     )
+
+
+def warn_of_existing_files(tokenizer: Tokenizer, folder: Path, staging: Path, prefix: str = "") -> None:
+    """Warn about files of a folder that change what is loaded from it once those in `staging` are there, too."""
+    if (folder / MODEL_CONFIG_FILE).is_file() and not prefix:
+        shutil.copy(folder / MODEL_CONFIG_FILE, staging)
+        problem = _auto_tokenizer_problem(tokenizer, staging)
+        (staging / MODEL_CONFIG_FILE).unlink()
+        if problem:
+            name = type(tokenizer).__name__
+            warn_caller(
+                f"{folder / MODEL_CONFIG_FILE} makes AutoTokenizer {problem}. Call {name}.register_for_auto_class()"
+                f" before saving, and AutoTokenizer will load {name} (where hf_bpe is not imported, with "
+                f"trust_remote_code=True); or load the folder with {name}.from_pretrained or "
+                "PreTrainedTokenizerFast.from_pretrained; or save the tokenizer in a separate folder",
+            )
+    template = prefix + "chat_template.jinja"
+    if tokenizer.chat_template is None and (folder / template).is_file():
+        warn_caller(
+            f"{folder / template} belongs to an earlier tokenizer, but this one has no chat template; loading the "
+            "folder will add the old one: delete the file if you do not want it",
+        )
+
+
+def _auto_tokenizer_problem(tokenizer: Tokenizer, folder: Path) -> str | None:
+    """Describe the problem with the tokenizer that AutoTokenizer loads from a folder; None if there is none."""
+    try:
+        chosen = load_with_auto_tokenizer(folder)
+    except Exception as error:  # other classes raise any kind of error
+        return f"fail to load the tokenizer: {error}"
+    if type(chosen) is type(tokenizer):
+        return None
+    kind = type(chosen).__name__
+    mismatch = find_mismatch(side_of_loaded(tokenizer, "saved"), side_of_loaded(chosen, kind), skip_refused=True)
+    if mismatch is None:
+        return None
+    return f"load the tokenizer as {kind}, which gives wrong ids: {mismatch}\n"
 
 
 def load_with_auto_tokenizer(folder: Path) -> Any:

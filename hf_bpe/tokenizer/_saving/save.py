@@ -21,7 +21,7 @@ from hf_bpe.formats._integrity import LAST, check_digests, compute_digests
 from hf_bpe.formats._settings import Owner, setting_names
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS, FOLDER_FEATURES
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
-from hf_bpe.tokenizer._saving.existing_files import warn_of_existing_files
+from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
 from hf_bpe.tokenizer._saving.folders import Folder
 from hf_bpe.tokenizer._saving.verify_folder import verify_folder
 from hf_bpe.tokenizer._transformers_compat import constructor_errors
