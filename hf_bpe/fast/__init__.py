@@ -15,8 +15,6 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "BPETokenizerFast": "hf_bpe.fast._tokenization_fast",
-        "accelerate": "hf_bpe.fast._accelerate",
-        "patch_transformers": "hf_bpe.fast._accelerate",
-        "unpatch_transformers": "hf_bpe.fast._accelerate",
+        **dict.fromkeys(("accelerate", "patch_transformers", "unpatch_transformers"), "hf_bpe.fast._accelerate"),
     },
 )

@@ -10,7 +10,7 @@ from transformers.utils import logging
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.fast._accelerated import accelerated_class
-from hf_bpe.fast._tokenization_fast import BPETokenizerFast, seal
+from hf_bpe.fast._tokenization_fast import BPETokenizerFast
 from hf_bpe.tokenizer._direct_methods import ALL_HOOKS
 from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
@@ -64,11 +64,11 @@ def accelerate(tokenizer: Any, *, prefix_cache: PrefixCache | int | str | None =
         settings = {
             key: value.copy() if type(value) in (dict, list) else value for key, value in vars(tokenizer).items()
         }
-        other._tokenizer = settings.pop("_tokenizer")
+        other._tokenizer = backend = settings.pop("_tokenizer")
         vars(other).update(settings)
         for hook in ALL_HOOKS & settings.keys():
             setattr(other, hook, settings[hook])
-        vars(other)["_pipeline_slot"].require(vars(other))
+        vars(other)["_pipeline_slot"].take(backend)
         if cache is not None:
             other.prefix_cache = cache
     except ValueError as error:
@@ -88,37 +88,32 @@ def patch_transformers(*, prefix_cache: PrefixCache | int | str | None = None) -
     """
     from transformers import AutoTokenizer
 
-    plain = AutoTokenizer.__dict__["from_pretrained"]
-    plain = plain.plain if isinstance(plain, _Accelerating) else plain
-    AutoTokenizer.from_pretrained = _accelerating(plain, PrefixCache.of(prefix_cache))
+    AutoTokenizer.from_pretrained = _accelerating(_plain(AutoTokenizer), PrefixCache.of(prefix_cache))
 
 
 def unpatch_transformers() -> None:
     """Make `AutoTokenizer.from_pretrained` what it was before `patch_transformers`."""
     from transformers import AutoTokenizer
 
-    patched = AutoTokenizer.__dict__["from_pretrained"]
-    if isinstance(patched, _Accelerating):
-        AutoTokenizer.from_pretrained = patched.plain
+    AutoTokenizer.from_pretrained = _plain(AutoTokenizer)
 
 
-class _Accelerating(classmethod):  # type: ignore[type-arg]
-    """`AutoTokenizer.from_pretrained`, of which the result is accelerated; `plain` is what it was before."""
+def _plain(auto_tokenizer: type) -> Any:
+    """Return what `from_pretrained` is without acceleration."""
+    method = vars(auto_tokenizer)["from_pretrained"]
+    return getattr(getattr(method, "__func__", None), "plain", method)
 
-    plain: Any
 
-
-def _accelerating(plain: Any, cache: PrefixCache | None) -> _Accelerating:
+def _accelerating(plain: Any, cache: PrefixCache | None) -> Any:
     def from_pretrained(cls: type, *args: Any, **kwargs: Any) -> Any:
         loaded = accelerated_if_possible(plain.__get__(None, cls)(*args, **kwargs), cache)
         if isinstance(loaded, BPETokenizerFast):
-            seal(loaded, kwargs.values())
+            vars(loaded)["_pipeline_slot"].seal(loaded, kwargs.values())
         return loaded
 
     from_pretrained.__doc__ = getattr(plain, "__func__", plain).__doc__
-    made = _Accelerating(from_pretrained)  # which takes nothing else from Python 3.15 on
-    made.plain = plain
-    return made
+    vars(from_pretrained)["plain"] = plain
+    return classmethod(from_pretrained)
 
 
 def accelerated_if_possible(tokenizer: Any, cache: PrefixCache | None = None) -> Any:

@@ -36,10 +36,10 @@ class Components:
         if not isinstance(self._model, BPE):
             raise ValueError(f"its model is {type(self._model).__name__}, expected BPE")
         parts = backend.normalizer, backend.pre_tokenizer, backend.post_processor
-        self._states: list[Callable[[], Any]] = [_state_reader(part) for part in parts if part is not None]
+        self._states: list[Callable[[], object]] = [_state_reader(part) for part in parts if part is not None]
         self._decoder_state = _state_reader(backend.decoder)
 
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> tuple[object, ...]:
         """Return the state as it is now; takes about 1 µs, mostly for the post-processor.
 
         Raises:
@@ -50,13 +50,12 @@ class Components:
         except Exception as error:  # `tokenizers` raises no narrower class
             raise ValueError(f"a component cannot be read: {error}") from error
 
-    def decodes_as(self, state: tuple[Any, ...]) -> bool:
+    def decodes_as(self, state: tuple[object, ...]) -> bool:
         """Say whether texts are decoded as they were in a state."""
-        decoder: bool = self._decoder_state() == state[0]
-        return decoder
+        return bool(self._decoder_state() == state[0])
 
 
-def _state_reader(part: Any) -> Callable[[], Any]:
+def _state_reader(part: Any) -> Callable[[], object]:
     return type(None) if part is None else part.__getstate__
 
 
@@ -75,10 +74,6 @@ def remembered_as_special(backend: Tokenizer, added: Mapping[int, AddedToken]) -
     """Return the ordinary added tokens that were special before, as which `tokenizers` goes on to treat them.
 
     Neither its files nor its attributes tell, but decoding leaves out such a token.
-
-    Args:
-        backend: the `tokenizers.Tokenizer`.
-        added: its added tokens.
     """
     ordinary = [token_id for token_id, token in added.items() if not token.special]
     if _shows_all(backend, ordinary):  # a sixth of the time of asking for each of the 6,406 of Gemma 3
@@ -111,7 +106,7 @@ def _shows_all(backend: Tokenizer, ids: list[int]) -> bool:
     return shown is not None and kept == shown and "\ufffd" not in shown
 
 
-def state_of_tokens(backend: Tokenizer) -> tuple[Any, ...]:
+def state_of_tokens(backend: Tokenizer) -> tuple[object, ...]:
     """Return samples of the vocabulary, what merges make of these, and the added tokens.
 
     It takes about 0.3 µs for each added token, a tenth of `remembered_as_special`, which is not in it. A model of the
@@ -129,11 +124,9 @@ def state_of_tokens(backend: Tokenizer) -> tuple[Any, ...]:
 
 
 def is_held_elsewhere(attributes: dict[str, Any], others: Sequence[dict[str, Any]]) -> bool:
-    """Return whether a backend is referred to by more than tokenizers, one snapshot and the caller.
+    """Return whether the backend of a tokenizer is held by more than it, other tokenizers, a snapshot and the caller.
 
-    Args:
-        attributes: those of a tokenizer.
-        others: those of other tokenizers that may have the same backend.
+    Given are the attributes of the tokenizer, and of others that may have the same backend.
     """
     references = _references(attributes)
     # In this order: of tokenizers that get or lose the backend meanwhile, too few are counted, never too many.

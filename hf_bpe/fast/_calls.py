@@ -12,6 +12,9 @@ from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._call_arguments import CALL_NAMES, Inputs
 from hf_bpe.tokenizer._calls import encode_call
 
+_FIRST = ("input_ids", "token_type_ids", "attention_mask")
+_TENSORS = (None, "pt", "np", TensorType.PYTORCH, TensorType.NUMPY)
+
 
 def encode_fast_call(
     tokenizer: Any, pipeline: Pipeline, text: Any, text_pair: Any, given: dict[str, Any]
@@ -36,13 +39,13 @@ def encode_fast_call(
     source = Source(pipeline.encoder, inputs.texts, pipeline.options(as_text), inputs.bounds)
     encoded = encode_call(tokenizer, pipeline, source, inputs, template, given)
     # In another order than that of Python tokenizers.
-    encoded.data = {name: encoded.data[name] for name in sorted(encoded.data, key=_is_after_mask)}
+    encoded.data = {name: encoded.data[name] for name in sorted(encoded.data, key=lambda name: name not in _FIRST)}
     return encoded
 
 
 def _is_common(given: dict[str, Any], num_special: int) -> bool:
     """Return whether the options of a call are valid, and among those that `encode_call` does like tokenizers."""
-    if given.get("return_length") or given.get("return_tensors") not in (None, "pt", "np", *_TENSORS):
+    if given.get("return_length") or given.get("return_tensors") not in _TENSORS:
         return False
     if type(given.get("add_special_tokens", True)) is not bool:
         return False
@@ -56,10 +59,3 @@ def _is_common(given: dict[str, Any], num_special: int) -> bool:
     if given.get("truncation_strategy", TruncationStrategy.DO_NOT_TRUNCATE) == TruncationStrategy.DO_NOT_TRUNCATE:
         return True
     return type(length) is int and length > num_special + (stride or 0)
-
-
-def _is_after_mask(column: str) -> bool:
-    return column not in ("input_ids", "token_type_ids", "attention_mask")
-
-
-_TENSORS = (TensorType.PYTORCH, TensorType.NUMPY)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from types import FrameType
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -73,25 +73,22 @@ class _Snapshot:
     backend: Tokenizer | None
     pipeline: FastPipeline | None
     components: Components
-    states: tuple[Any, ...]
-    tokens: tuple[Any, ...]
+    states: tuple[object, ...]
+    tokens: tuple[object, ...]
 
 
-def _state_of(backend: Tokenizer) -> tuple[Components, tuple[Any, ...], tuple[Any, ...]]:
+def _state_of(backend: Tokenizer) -> tuple[Components, tuple[object, ...], tuple[Any, ...]]:
     """Return handles of the components, their state, and that of the tokens."""
     components = Components(backend)
     return components, components.state(), (sizes_of(backend), *state_of_tokens(backend))
 
 
+# Methods of transformers that read `_tokenizer`, and neither keep nor return it or a part of it. Without this list, and
+# the look at the caller's frame, one call of such a method would unseal a tokenizer for good, and calls for five words
+# take four times as long where components are compared.
 _TRUSTED = {"_add_tokens", "_encode_plus", "_decode", "set_truncation_and_padding", "num_special_tokens_to_add"}
 _TRUSTED |= {"__init__", "_post_init", "update_post_processor", "convert_tokens_to_string", "get_added_vocab"}
 _TRUSTED |= {"added_tokens_encoder", "vocab", "_encode_without_added_tokens", "save_vocabulary", "_save_pretrained"}
-
-
-def _keeps_no_handle(caller: FrameType) -> bool:
-    """Say whether a function that reads `_tokenizer` is known to keep and to return neither it nor a part of it."""
-    module = caller.f_globals.get("__name__", "")
-    return caller.f_code.co_name in _TRUSTED and module.startswith("transformers.")
 
 
 class PipelineSlot:
@@ -130,11 +127,22 @@ class PipelineSlot:
             other._snapshot = replace(self._snapshot, backend=None)
         return other
 
-    def reach(self, caller: FrameType) -> None:
-        """Remember that a function gets the backend."""
+    def reach(self) -> None:
+        """Remember that the caller's caller, which reads `_tokenizer`, gets the backend."""
         self.is_reached = True
-        if self.is_sealed and not _keeps_no_handle(caller):
-            self.is_sealed = False
+        if self.is_sealed:
+            caller = sys._getframe(2)
+            module = caller.f_globals.get("__name__", "")
+            self.is_sealed = caller.f_code.co_name in _TRUSTED and module.startswith("transformers.")
+
+    def seal(self, tokenizer: object, given: Iterable[object]) -> None:
+        """Remember that no other code has the backend of a tokenizer which was just loaded.
+
+        Code has it if a class of the tokenizer is of another package, or if it was loaded with components of a backend.
+        """
+        classes = {cls.__module__.partition(".")[0] for cls in type(tokenizer).__mro__}
+        has_components = any(type(value).__module__.partition(".")[0] == "tokenizers" for value in given)
+        self.is_sealed = classes <= {"hf_bpe", "transformers", "builtins"} and not has_components
 
     def add_owner(self, tokenizer: Any) -> None:
         """Remember a tokenizer that has this slot."""
@@ -193,36 +201,31 @@ class PipelineSlot:
         """Whether the backend had a pipeline when it was last looked at; None if it was not yet."""
         return None if self._snapshot is None else self._snapshot.pipeline is not None
 
-    def require(self, attributes: dict[str, Any]) -> None:
-        """Make the pipeline of the backend.
-
-        Raises:
-            ValueError: it cannot be made, for the reason in the message.
-        """
-        self._take(attributes["_tokenizer"], verified_pipeline)
-
     def _renewed(self, backend: Tokenizer) -> FastPipeline | None:
         try:
-            return self._take(backend, verified_pipeline)
+            return self.take(backend)
         except ValueError as error:
             self._warn(error)
         try:
-            return self._take(backend, lambda _: None)
+            return self.take(backend, has_pipeline=False)
         except ValueError:  # its state cannot be read, so it is asked again in the next call
             return None
 
-    def _take(self, backend: Tokenizer, make: Callable[[Tokenizer], FastPipeline | None]) -> FastPipeline | None:
-        """Return what is made of a backend, and keep it unless another thread changes the backend meanwhile.
+    def take(self, backend: Tokenizer, has_pipeline: bool = True) -> FastPipeline | None:
+        """Return the pipeline of a backend, None if it is known to have none, and keep this for the next calls.
 
-        Then the result is that of a moment in between, and the next call makes another one. The backend itself would
+        But if another thread changes the backend meanwhile, the next call makes another one. The backend itself would
         not do: transformers sets its padding for each call, which other threads may change before it is used.
+
+        Raises:
+            ValueError: it cannot be made, for the reason in the message.
         """
         for _ in range(_TRIES):
             self.is_reached = True
             components, states, tokens = _state_of(backend)
             pipeline, error = None, None
             try:
-                pipeline = make(backend)
+                pipeline = verified_pipeline(backend) if has_pipeline else None
             except ValueError as raised:
                 error = raised
             is_unchanged = (states, tokens) == _state_of(backend)[1:]

@@ -59,10 +59,8 @@ def _requested_cache() -> PrefixCache | None:
 
 @functools.lru_cache(maxsize=1)
 def _cache_of_process(size: str) -> PrefixCache:
-    from hf_bpe._utils.memory import parse_bytes
     from hf_bpe.encoding._prefix_cache import PrefixCache
 
-    parse_bytes(size, "HF_BPE_PREFIX_CACHE")  # raises an error that names the variable
     try:
         return PrefixCache(size)
     except ValueError as error:

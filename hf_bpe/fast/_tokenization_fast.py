@@ -6,8 +6,6 @@ It holds a real `tokenizers.Tokenizer`, so whatever asks for one finds it: struc
 from __future__ import annotations
 
 import copy
-import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer
@@ -37,13 +35,15 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
     """What `BPETokenizerFast` does when a call is not answered by `DirectMethods`, and what these need."""
 
     _accelerates: Any = PreTrainedTokenizerFast  # the class in transformers
+    _overridden: frozenset[str]  # of DirectMethods
+    _prefix_cache: PrefixCache | None = None
 
     # What transformers reads and changes as an attribute. Whoever gets the backend may change it.
     @property
     def _tokenizer(self) -> Tokenizer | None:
         attributes = vars(self)
         if "_pipeline_slot" in attributes:
-            attributes["_pipeline_slot"].reach(sys._getframe(1))
+            attributes["_pipeline_slot"].reach()
         return attributes.get("_tokenizer")
 
     @_tokenizer.setter
@@ -55,7 +55,7 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
         """Load a folder or a repository, as in transformers."""
         tokenizer = super().from_pretrained(*args, **kwargs)
-        seal(tokenizer, kwargs.values())
+        vars(tokenizer)["_pipeline_slot"].seal(tokenizer, kwargs.values())
         return tokenizer
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -72,11 +72,8 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
         attributes = vars(self)
         slot: PipelineSlot = attributes.get("_pipeline_slot") or self._new_slot()
         pipeline = slot.current(attributes, tells_specials=bool(as_text))
-        cache = attributes.get("_prefix_cache")
-        if pipeline is None or cache is None:
-            return pipeline
-        with_cache: FastPipeline = cache.pipeline(pipeline)
-        return with_cache
+        cache = self._prefix_cache
+        return pipeline if pipeline is None or cache is None else cache.pipeline(pipeline)
 
     @property
     def _decoding_pipeline(self) -> FastPipeline | None:
@@ -94,15 +91,14 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
     @property
     def prefix_cache(self) -> PrefixCache | None:
         """Where beginnings of texts are kept, as in `BPETokenizer`; unused while the tokenizer is not accelerated."""
-        cache: PrefixCache | None = vars(self).get("_prefix_cache")
-        return cache
+        return self._prefix_cache
 
     @prefix_cache.setter
     def prefix_cache(self, value: PrefixCache | int | str | None) -> None:
         cache, pipeline = PrefixCache.of(value), self._pipeline
         if cache is not None and pipeline is not None:
             cache.encoder(pipeline.base)  # or raise an error
-        vars(self)["_prefix_cache"] = cache
+        self._prefix_cache = cache
 
     @property
     def is_accelerated(self) -> bool:
@@ -115,19 +111,17 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
         name, bracket, rest = super().__repr__().partition("(")
         return f"{name}{bracket}accelerated={'when it is used' if known is None else known!r}, {rest}"
 
-    _overridden: frozenset[str]  # of DirectMethods
-
     def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
         refuse_randomness(given)
-        is_left = given.get("sanitize_control_tokens") or not self._overridden.isdisjoint(_HOOKS_OF_CALLS)
+        has_hooks = not self._overridden.isdisjoint({"_convert_encoding", "set_truncation_and_padding"})
         as_text = given.get("split_special_tokens", self.split_special_tokens)
+        is_left = has_hooks or given.get("sanitize_control_tokens")
         pipeline = None if is_left else self._encoding_pipeline(as_text=as_text)
         if pipeline is not None:
             encoded = encode_fast_call(self, pipeline, text, text_pair, given)
             if encoded is not None:
                 return encoded
-        inherited: BatchEncoding = super()._encode_plus(text, text_pair, **given)
-        return inherited
+        return super()._encode_plus(text, text_pair, **given)
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
@@ -135,11 +129,9 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
             self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
         ) -> list[str]:
             if "_encode_plus" in self._overridden:
-                inherited: Any = super()
-                return [*inherited.tokenize(text, pair, add_special_tokens, **kwargs)]
+                return super().tokenize(text, pair, add_special_tokens, **kwargs)
             given = {**kwargs, "text": text, "text_pair": pair, "add_special_tokens": add_special_tokens}
-            tokens: list[str] = super()._encode_plus(**given).tokens()
-            return tokens
+            return super()._encode_plus(**given).tokens()
 
     def _tokens_of_ids(self, pipeline: Pipeline, ids: list[int]) -> list[str] | None:
         if not pipeline.added_tokens.keys().isdisjoint(ids):
@@ -234,18 +226,4 @@ class BPETokenizerFast(DirectMethods, _BackedTokenizer, BytesOfIdsMethods, Trust
     """
 
 
-def seal(tokenizer: Any, given: Iterable[Any]) -> None:
-    """Remember that no other code has the backend of a tokenizer which was just loaded.
-
-    Args:
-        tokenizer: the tokenizer; not sealed if a class of it is neither of transformers nor of hf_bpe.
-        given: what it was loaded with; no components of a backend, which the caller has.
-    """
-    classes = {cls.__module__.partition(".")[0] for cls in type(tokenizer).__mro__}
-    has_components = any(type(value).__module__.partition(".")[0] == "tokenizers" for value in given)
-    if classes <= {"hf_bpe", "transformers", "builtins"} and not has_components:
-        vars(tokenizer)["_pipeline_slot"].is_sealed = True
-
-
 name_as_own(BPETokenizerFast, PreTrainedTokenizerFast)
-_HOOKS_OF_CALLS = {"_convert_encoding", "set_truncation_and_padding"}
