@@ -19,9 +19,7 @@ from hf_bpe.fast._fast_pipeline import FastPipeline
 from hf_bpe.fast._pipeline_slot import PipelineSlot
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._direct_methods import DirectMethods
-from hf_bpe.tokenizer._methods.bytes_of_ids import BytesOfIdsMethods
-from hf_bpe.tokenizer._methods.names import name_as_own
-from hf_bpe.tokenizer._methods.trusted_text import TrustedTextMethods
+from hf_bpe.tokenizer._methods.shared import SharedMethods, name_as_own
 from hf_bpe.tokenizer._results import warn_of_too_long
 from hf_bpe.tokenizer._transformers_compat import cleans_up
 
@@ -200,7 +198,7 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
         return token
 
 
-class BPETokenizerFast(DirectMethods, _BackedTokenizer, BytesOfIdsMethods, TrustedTextMethods, backend="tokenizers"):
+class BPETokenizerFast(DirectMethods, _BackedTokenizer, SharedMethods, backend="tokenizers"):
     """A `PreTrainedTokenizerFast` for byte-level BPE that encodes and decodes with a `Pipeline` of hf_bpe.
 
     It is made of a loaded tokenizer by `hf_bpe.accelerate`, or by `from_pretrained` like other fast tokenizers, and has

@@ -39,14 +39,13 @@ from hf_bpe.tokenizer._direct_methods import DirectMethods
 from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR, CheckedTokenizer
 from hf_bpe.tokenizer._methods.bulk import BulkMethods
-from hf_bpe.tokenizer._methods.bytes_of_ids import BytesOfIdsMethods
 from hf_bpe.tokenizer._methods.calls import CallMethods
 from hf_bpe.tokenizer._methods.decoding import DecodingMethods
 from hf_bpe.tokenizer._methods.editing import EditingMethods
 from hf_bpe.tokenizer._methods.files import FileMethods
-from hf_bpe.tokenizer._methods.names import name_as_own
 from hf_bpe.tokenizer._methods.saving import SavingMethods
-from hf_bpe.tokenizer._methods.trusted_text import TrustedTextMethods
+from hf_bpe.tokenizer._methods.shared import SharedMethods, name_as_own
+from hf_bpe.tokenizer._methods.state import PipelineCache
 from hf_bpe.tokenizer._options import (
     LoadingOptions,
     TrainerOptions,
@@ -56,7 +55,6 @@ from hf_bpe.tokenizer._options import (
     hint_at_roles,
     with_options_from,
 )
-from hf_bpe.tokenizer._pipeline_cache import PipelineCache
 from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS, needs_conversion
 from hf_bpe.training._characters import learns_characters
 from hf_bpe.training._normalizing import normalized_training
@@ -361,4 +359,4 @@ class BPETokenizer(
         return loaded
 
 
-name_as_own(BPETokenizer, CheckedTokenizer, BytesOfIdsMethods, TrustedTextMethods)
+name_as_own(BPETokenizer, CheckedTokenizer, SharedMethods)

@@ -54,8 +54,7 @@ class CallMethods(TemplateMethods):
         if inputs is None or template is None:
             options_of_call(Options(), given, 0)
             check_inherited_call(text, text_pair, given)
-            encoded: BatchEncoding = super()._encode_plus(text, text_pair, **given)
-            return encoded
+            return super()._encode_plus(text, text_pair, **given)
         options = options_of_call(pipeline.options(as_text), given, len(inputs.texts))
         source = EncodedTexts(encoder, inputs.texts, options, inputs.bounds)
         return encode_call(self, pipeline, source, inputs, template, given, self._type_ids_maker())

@@ -12,16 +12,15 @@ from hf_bpe.encoding._ids import as_lists
 from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates
 from hf_bpe.tokenizer._bulk import are_rows_of_ids
 from hf_bpe.tokenizer._direct_methods import TO_TEXT
-from hf_bpe.tokenizer._methods.bytes_of_ids import BytesOfIdsMethods
+from hf_bpe.tokenizer._methods.shared import SharedMethods
 from hf_bpe.tokenizer._methods.state import TokenizerState
-from hf_bpe.tokenizer._methods.trusted_text import TrustedTextMethods
 from hf_bpe.tokenizer._options import DECODING
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 
 _OF_ROWS = TO_TEXT | {"_decode", "decode_bytes"}
 
 
-class DecodingMethods(TokenizerState, BytesOfIdsMethods, TrustedTextMethods):
+class DecodingMethods(TokenizerState, SharedMethods):
     """The methods that turn ids or tokens into text."""
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types

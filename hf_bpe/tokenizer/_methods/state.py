@@ -20,7 +20,6 @@ from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens, add_tokens
 from hf_bpe.tokenizer._inherited import CheckedTokenizer
 from hf_bpe.tokenizer._other_names import OTHER_NAMES
-from hf_bpe.tokenizer._pipeline_cache import PipelineCache
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -38,6 +37,31 @@ class _TokenizerType(ABCMeta):  # an ABCMeta, so that subclasses may be abstract
             raise AttributeError(message, name=key, obj=cls)
 
 
+class PipelineCache:
+    """The pipeline of a tokenizer, for as long as the tokenizer does not change; each change replaces the cache.
+
+    Attributes:
+        pipeline: what was made of the attributes, or None until it is needed. A pipeline made of attributes that
+            another thread was changing goes into a cache that is then replaced.
+        before: the last pipeline made before the change, which the next one may share parts with.
+
+    Pickles are empty, so the fingerprint that `datasets` takes of a tokenizer does not depend on what was called.
+    """
+
+    __slots__ = ("before", "pipeline")
+
+    def __init__(self, before: Pipeline | None = None) -> None:
+        self.before = before
+        self.pipeline: Pipeline | None = None
+
+    def next(self) -> PipelineCache:
+        """Return an empty cache, for the tokenizer after a change or for a copy of it."""
+        return PipelineCache(self.pipeline or self.before)
+
+    def __reduce__(self) -> tuple[type[PipelineCache], tuple[()]]:
+        return PipelineCache, ()
+
+
 class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
     """The attributes of a tokenizer, which the constructor of BPETokenizer sets; the base of all its methods."""
 
@@ -46,6 +70,7 @@ class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
     _template: Template | None
     _pipeline_cache: PipelineCache
     _overridden: frozenset[str]  # of DirectMethods
+    _prefix_cache: PrefixCache | None = None
     _special_tokens_map: dict[str, Any]  # of PreTrainedTokenizer, which is not typed
 
     # The model.
@@ -87,8 +112,7 @@ class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
         None, the default, for nowhere. It is set to a `hf_bpe.encoding.PrefixCache`, which tokenizers may share, or to
         the memory of a new one: a number of bytes, or a str such as "256MB". Ids are the same with and without it.
         """
-        cache: PrefixCache | None = self.__dict__.get("_prefix_cache")
-        return cache
+        return self._prefix_cache
 
     @prefix_cache.setter
     def prefix_cache(self, value: PrefixCache | int | str | None) -> None:
