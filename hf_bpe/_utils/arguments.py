@@ -128,7 +128,7 @@ def check_real(name: str, value: Any, minimum: float) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name}: expected a finite number of at least {minimum:g}, got {short_repr(value)}") from None
+        number = float("nan")
     if not minimum <= number < float("inf"):
         raise ValueError(f"{name}: expected a finite number of at least {minimum:g}, got {short_repr(value)}")
     return number

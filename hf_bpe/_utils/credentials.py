@@ -15,9 +15,7 @@ _KINDS = (FileNotFoundError, PermissionError, OSError, ImportError, ValueError)
 def without_credentials(text: str, url: str = "") -> str:
     """Return a text, such as a URL or a message, without the users and passwords of its URLs.
 
-    Args:
-        text: the text.
-        url: a URL whose user and password may be elsewhere in the text, too, such as in a path of fsspec.
+    Users and passwords of `url` may be elsewhere in the text, too, such as in a path of fsspec.
 
     >>> without_credentials("no file 'http://user:secret@host/a@b.txt'")
     "no file 'http://…@host/a@b.txt'"
@@ -26,7 +24,8 @@ def without_credentials(text: str, url: str = "") -> str:
     >>> without_credentials("zip://a@b.txt::abfs://container@account/c.zip")
     'zip://a@b.txt::abfs://container@account/c.zip'
     """
-    for secret in sorted({match[2] for match in _found(url)}, key=len, reverse=True):
+    found = {match[2] for match in _BEFORE_HOST.finditer(url) if match[1] not in _PLACES}
+    for secret in sorted(found, key=len, reverse=True):
         text = text.replace(secret, "…@")
     return _BEFORE_HOST.sub(lambda match: match[0] if match[1] in _PLACES else f"{match[1]}://…@", text)
 
@@ -43,7 +42,3 @@ def credentials_hidden(url: str) -> Iterator[None]:
             raise
         kind = next((each for each in _KINDS if isinstance(error, each)), OSError)
         raise kind(hidden) from None  # whose message has them
-
-
-def _found(url: str) -> list[re.Match[str]]:
-    return [match for match in _BEFORE_HOST.finditer(url) if match[1] not in _PLACES]

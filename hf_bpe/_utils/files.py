@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -63,7 +63,7 @@ def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> I
             for name in names:
                 flush(new / name)
             _check_no_links(target, names)
-            with _locked(target / _LOCK) as is_alone:
+            with lock_moves(target) as is_alone:
                 _move(staging, target, names, last)
                 if is_alone:
                     _delete_leftovers(target)
@@ -82,12 +82,7 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
 
 
 def interrupted_save(folder: Path, name: str) -> Path | None:
-    """Return the staged path of a file that an interrupted save did not move into place, or None.
-
-    Args:
-        folder: the folder that was saved into.
-        name: the last file that a save moves into place.
-    """
+    """Return the staged path of the last file of a save into a folder, if it was not moved into place, or None."""
     if not folder.is_dir() or (folder / name).exists():
         return None
     waiting = (staging / _NEW / name for staging in folder.glob(f"{_PREFIX}*") if (staging / _OLD).is_dir())
@@ -97,7 +92,7 @@ def interrupted_save(folder: Path, name: str) -> Path | None:
 @contextmanager
 def _staging_in(target: Path) -> Iterator[Path]:
     """Yield a folder in `target`, so on the same file system, where a rename is atomic; delete it afterwards."""
-    with _locked(target / _LOCK) as is_alone:
+    with lock_moves(target) as is_alone:
         if is_alone:  # else this might delete a folder that another process has made and not locked yet
             _delete_leftovers(target)
         staging = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target))
@@ -112,11 +107,6 @@ def _staging_in(target: Path) -> Iterator[Path]:
         with suppress(FileNotFoundError):  # now that it is released, another save may be deleting the folder
             if not _is_needed(staging, target):
                 shutil.rmtree(staging, ignore_errors=True)
-
-
-def lock_moves(folder: Path) -> AbstractContextManager[bool]:
-    """Return a context manager during which no other process moves files into a folder; see `staged_folder`."""
-    return _locked(folder / _LOCK)
 
 
 def _check_no_links(target: Path, names: Sequence[str]) -> None:
@@ -195,13 +185,14 @@ def _is_needed(staging: Path, target: Path) -> bool:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    """Hold a lock file, which is deleted afterwards; yield whether it is held, as no file system without locks can.
+def lock_moves(folder: Path) -> Iterator[bool]:
+    """Keep other processes from moving files into a folder; yield whether its file system can.
 
     Raises:
         OSError: the lock file is a symbolic link, or something else than a file.
         TimeoutError: another process has held it for ten minutes.
     """
+    path = folder / _LOCK
     if is_other_file(path):
         yield False
         return
@@ -210,7 +201,7 @@ def _locked(path: Path) -> Iterator[bool]:
         lock.acquire()
     except Timeout:
         raise TimeoutError(
-            f"{path.parent}: another process has been moving files into this folder for {_PATIENCE:.0f} seconds; wait "
+            f"{folder}: another process has been moving files into this folder for {_PATIENCE:.0f} seconds; wait "
             f"until it ends, or delete {path} if there is no such process"
         ) from None
     except TimeoutError:  # an OSError, which a signal handler of the caller may raise to end the waiting

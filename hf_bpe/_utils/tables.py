@@ -21,11 +21,7 @@ def is_dataset(value: object) -> bool:
 def refuse_tables(name: str, value: Any, expected: str = "texts") -> None:
     """Raise a TypeError if a value is a table, a mapping, an array of numbers, or one of several dimensions.
 
-    Args:
-        name: the name of the argument.
-        value: the value. Of the libraries numpy, pandas, polars, pyarrow and datasets, columns and arrays of one
-            dimension pass.
-        expected: what is expected, for the message.
+    Columns and arrays of one dimension pass: of numpy, pandas, polars, pyarrow and datasets.
 
     >>> refuse_tables("texts", {"text": ["low", "lower"]})
     Traceback (most recent call last):
@@ -50,7 +46,8 @@ def refuse_tables(name: str, value: Any, expected: str = "texts") -> None:
         problem = f"holds values of the type {dtype}; give one of strings"
     else:
         return
-    raise TypeError(f"{name}: expected {expected}, got {_article(kind.__name__)}, which {problem}")
+    article = "an" if kind.__name__[:1].lower() in "aeiou" else "a"
+    raise TypeError(f"{name}: expected {expected}, got {article} {kind.__name__}, which {problem}")
 
 
 def is_arrow(value: object) -> bool:
@@ -64,10 +61,6 @@ def check_arrow(name: str, value: Any) -> None:
 
     Arrow reads streams without looking at these, and whatever is done with the array reads what they point at. Strings
     that are not UTF-8 pass.
-
-    Args:
-        name: the name of the argument or source.
-        value: an array or chunked array of any type.
     """
     arrow: Any = sys.modules["pyarrow"]
     for chunk in value.chunks if isinstance(value, arrow.ChunkedArray) else [value]:
@@ -88,10 +81,6 @@ def _as_binary(arrow: Any, array: Any) -> Any:
 def elements(name: str, value: Iterable[Any]) -> Iterator[Any]:
     """Yield the elements of an iterable, those of Arrow arrays as Python objects.
 
-    Args:
-        name: the name of the argument or source.
-        value: the iterable.
-
     Raises:
         ValueError: the buffers of an Arrow array are damaged.
     """
@@ -104,7 +93,3 @@ def elements(name: str, value: Iterable[Any]) -> Iterator[Any]:
             check_arrow(name, chunk)
         for start in range(0, len(chunk), _ROWS):
             yield from chunk[start : start + _ROWS].to_pylist()
-
-
-def _article(noun: str) -> str:
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
-import numpy as np
 from transformers.utils import logging
 
 from hf_bpe._utils.arguments import (
@@ -25,7 +23,7 @@ from hf_bpe._utils.processes import default_threads
 from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.encoding import _randomness
 from hf_bpe.encoding._batch_layout import MAX_IDS
-from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Padding
+from hf_bpe.encoding._encoder import AnyText
 from hf_bpe.token_files._shares import check_share
 
 logger = logging.get_logger(__name__)
@@ -52,15 +50,6 @@ ARGUMENTS: dict[str, Check] = {
 """Checks of the arguments of bulk methods."""
 
 
-def to_padded(encoder: Encoder, flat: Ids, offsets: Numbers, padding: Padding) -> tuple[Numbers, Numbers]:
-    """Return the ids of texts as rows of one length, and a mask; longer rows lose their last ids."""
-    begins, ends = offsets[:-1], offsets[1:]
-    if padding.length is not None:
-        ends = np.minimum(ends, begins + padding.length)
-    spans = np.stack([begins, ends], axis=1)
-    return encoder.rows_to_arrays(flat, spans[:, None], [(), ()], padding)
-
-
 def are_rows_of_ids(rows: Sequence[Any]) -> bool:
     """Say whether all rows are lists or tuples that begin with an int, as nearly always, without a call for each."""
     return {*map(type, rows)} <= {list, tuple} and {type(row[0]) for row in rows if row} <= {int}
@@ -78,14 +67,13 @@ def are_several_rows(sequences: Any) -> bool:
 def check_text(name: str, value: Any) -> Any:
     """Return the value if it is a str or bytes."""
     if not isinstance(value, (str, bytes)):
-        is_buffer = False
-        got = type(value).__name__
-        with suppress(TypeError):
+        try:
             memoryview(value)  # a mutable buffer, which the native core would read while another thread changes it
-            is_buffer = True
-        if is_buffer:
-            raise TypeError(f"{name}: expected str or bytes, got {got}, which can change; give bytes(text)")
-        raise wrong_type(name, "str or bytes", value)
+        except TypeError:
+            raise wrong_type(name, "str or bytes", value) from None
+        raise TypeError(
+            f"{name}: expected str or bytes, got {type(value).__name__}, which can change; give bytes(text)"
+        )
     return value
 
 

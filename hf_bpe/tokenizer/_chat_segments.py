@@ -22,16 +22,9 @@ _ROLE = re.compile(r"[A-Za-z0-9_. -]+")
 # breaks than a template writes next to a text, and a space that none writes.
 _LEFT_EDGE, _RIGHT_EDGE = "\n" * 7 + "\u2003", "\u2003" + "\n" * 7
 
-_LEFT: list[tuple[str, Callable[[str], str]]] = [
-    (_LEFT_EDGE, str),
-    ("\u2003", lambda text: text.lstrip("\n")),
-    ("", str.lstrip),
-]
-_RIGHT: list[tuple[str, Callable[[str], str]]] = [
-    (_RIGHT_EDGE, str),
-    ("\u2003", lambda text: text.rstrip("\n")),
-    ("", str.rstrip),
-]
+# What is left of an edge → what the template did there.
+_LEFT: dict[str, Callable[[str], str]] = {_LEFT_EDGE: str, "\u2003": lambda text: text.lstrip("\n"), "": str.lstrip}
+_RIGHT: dict[str, Callable[[str], str]] = {_RIGHT_EDGE: str, "\u2003": lambda text: text.rstrip("\n"), "": str.rstrip}
 
 
 def chat_segments(conversation: Any, render: Callable[[Any], str], trusted_roles: Iterable[str] = ()) -> list[Segment]:
@@ -109,16 +102,16 @@ def _is_name(value: Any) -> bool:
 
 def _without_edge(
     text: str,
-    edges: list[tuple[str, Callable[[str], str]]],
+    edges: dict[str, Callable[[str], str]],
     ends: Callable[[str, str], bool],
     remove: Callable[[str, str], str],
 ) -> tuple[str, Callable[[str], str], bool]:
     """Return a text without what is left of a word's edge, what the template did there, and whether as JSON."""
-    escaped = json.dumps(edges[0][0], ensure_ascii=False)[1:-1]
+    escaped = json.dumps(next(iter(edges)), ensure_ascii=False)[1:-1]
     if ends(text, escaped):
         return remove(text, escaped), str, True
-    edge, strip = next((edge, strip) for edge, strip in edges if ends(text, edge))
-    return remove(text, edge), strip, False
+    edge = next(edge for edge in edges if ends(text, edge))
+    return remove(text, edge), edges[edge], False
 
 
 def _difference(segments: list[Segment], whole: str) -> str:

@@ -11,10 +11,11 @@ from transformers.utils import PaddingStrategy
 
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding._batch_layout import MAX_IDS
+from hf_bpe.tokenizer._direct_rows import are_usual
 from hf_bpe.tokenizer._results import DIRECT_TENSORS, as_tensor
 
 _COLUMNS = {"input_ids", "attention_mask"}
-_VALUES: dict[str, tuple[Any, ...]] = {
+_VALUES: dict[str, tuple[object, ...]] = {
     "padding": (True, "longest", "max_length"),
     "padding_side": (None, "left", "right"),
     "return_attention_mask": (None, True),
@@ -26,23 +27,15 @@ _VALUES: dict[str, tuple[Any, ...]] = {
 
 def can_pad(given: dict[str, Any]) -> bool:
     """Say whether the options of `pad` are among those that are answered here, with values of the usual types."""
-    for name, value in given.items():
-        if name in ("max_length", "pad_to_multiple_of"):
-            if value is not None and not (type(value) is int and 0 < value < MAX_IDS):
-                return False
-        elif name not in _VALUES or type(value) not in (bool, str, type(None)) or value not in _VALUES[name]:
-            return False
-    # With both, transformers warns that the length is ignored.
-    return "return_tensors" in given and (given.get("max_length") is None or given.get("padding") == "max_length")
+    # With a length and another padding, transformers warns that the length is ignored.
+    is_clear = given.get("max_length") is None or given.get("padding") == "max_length"
+    return is_clear and "return_tensors" in given and are_usual(given, _VALUES, ("max_length", "pad_to_multiple_of"))
 
 
 def pad_rows(tokenizer: Any, rows: Any, given: dict[str, Any]) -> BatchEncoding | None:
-    """Return rows of ids, and their masks, padded as tensors; None for what transformers has to pad, or to refuse.
+    """Return rows of ids and masks, a list of mappings or a mapping of lists, padded as tensors.
 
-    Args:
-        tokenizer: a tokenizer of transformers, whose columns are ids and masks.
-        rows: a list of mappings, or a mapping of lists.
-        given: options with which it `can_pad`.
+    None for what transformers has to pad, or to refuse. It `can_pad` with the options.
     """
     core, columns = native_core(), _columns_of(rows)
     if core is None or columns is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._results import DIRECT_TENSORS, as_tensor, batch_encoding, encode_again, warn_of_too_long
 
-_VALUES: dict[str, tuple[Any, ...]] = {
+_VALUES: dict[str, tuple[object, ...]] = {
     "add_special_tokens": (True, False),
     "padding": (False, True, "longest", "max_length"),
     "truncation": (None, False, True, "longest_first"),
@@ -28,13 +29,17 @@ _VALUES: dict[str, tuple[Any, ...]] = {
 _FEW, _SHORT = 16, 1 << 16  # texts, and characters of them all
 
 
-def are_usual(given: dict[str, Any]) -> bool:
-    """Say whether the options of a call are among those that are answered here, with values of the usual types."""
+def are_usual(
+    given: dict[str, object],
+    values: dict[str, tuple[object, ...]] = _VALUES,
+    lengths: Collection[str] = ("max_length",),
+) -> bool:
+    """Say whether all options are lengths, or have one of the values of usual types; 1 is not taken for True."""
     for name, value in given.items():
-        if name == "max_length":
+        if name in lengths:
             if value is not None and not (type(value) is int and 0 < value < MAX_IDS):
                 return False
-        elif name not in _VALUES or type(value) not in (bool, str, type(None)) or value not in _VALUES[name]:
+        elif name not in values or type(value) not in (bool, str, type(None)) or value not in values[name]:
             return False
     return True
 
@@ -42,17 +47,9 @@ def are_usual(given: dict[str, Any]) -> bool:
 def encode_rows(
     tokenizer: Any, pipeline: Pipeline, text: str | list[AnyText], as_text: bool, given: dict[str, Any]
 ) -> BatchEncoding | None:
-    """Return the result of a call for a text or several, whose columns are the ids and the mask.
+    """Return the result of a call for a text, or a list of texts that nobody else has, whose columns are ids and mask.
 
-    Args:
-        tokenizer: a tokenizer of transformers.
-        pipeline: its pipeline.
-        text: a text, or a list of at least one that nobody else has.
-        as_text: whether special tokens are split.
-        given: options that `are_usual`.
-
-    Returns:
-        The result; None for what transformers has to answer, or to refuse.
+    The options `are_usual`; None is returned for what transformers has to answer, or to refuse.
     """
     padding, truncation, max_length = (given.get(name) for name in ("padding", "truncation", "max_length"))
     adds = given.get("add_special_tokens", True)

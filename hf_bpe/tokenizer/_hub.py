@@ -32,10 +32,6 @@ def check_repository(name: str | os.PathLike[str], given: Mapping[str, Any]) -> 
 
     Without a connection transformers asks for each of nine files five times before it gives up, which takes minutes.
 
-    Args:
-        name: what `from_pretrained` is given.
-        given: its options.
-
     Raises:
         OSError: there is no folder of this name, and no repository in the cache, and the Hub cannot be reached.
     """
@@ -45,31 +41,26 @@ def check_repository(name: str | os.PathLike[str], given: Mapping[str, Any]) -> 
     if isinstance(name, os.PathLike) or _PATH.search(str(name)):
         shown = without_credentials(str(name))
         raise FileNotFoundError(f"{shown}: there is no such folder, and it is not the name of a repository")
-    if _is_cached(str(name), given):
-        is_offline = constants.HF_HUB_OFFLINE or not _is_reachable(given)
-        return {**given, "local_files_only": True} if is_offline else {**given}
-    reason = None
+    is_cached = _is_cached(str(name), given)
     if constants.HF_HUB_OFFLINE:
         reason = "HF_HUB_OFFLINE is set"
     elif given.get("local_files_only"):
         reason = "local_files_only is set"
-    elif not _is_reachable(given):
+    elif _is_reachable(given):
+        return {**given}
+    else:
         reason = f"{constants.ENDPOINT} cannot be reached"
-    if reason is not None:
-        raise FileNotFoundError(
-            f"{name}: there is no such folder, and no repository of this name in the cache ({reason}); check the name"
-        )
-    return {**given}
+    if is_cached:
+        return {**given, "local_files_only": True}
+    raise FileNotFoundError(
+        f"{name}: there is no such folder, and no repository of this name in the cache ({reason}); check the name"
+    )
 
 
 def repository_to_convert(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Path | None:
-    """Return the folder in the cache of a repository with nothing but a vocabulary that `convert_from` reads.
+    """Return the folder in the cache of a repository with nothing but a vocabulary that `convert_from` reads, or None.
 
     None for other repositories, and for folders.
-
-    Args:
-        name: what `from_pretrained` is given.
-        options: the result of `check_repository`.
     """
     if Path(name).exists() or is_given(options):
         return None
@@ -83,12 +74,7 @@ def repository_to_convert(name: str | os.PathLike[str], options: Mapping[str, An
 
 
 def download(name: str, options: Mapping[str, Any], files: Sequence[str] = FOLDER_FILES) -> Path:
-    """Return the folder in the Hub's cache with the files of a repository, those of tokenizers by default.
-
-    Args:
-        name: the repository.
-        options: the result of `check_repository`.
-        files: names, or patterns of names.
+    """Return the folder in the Hub's cache with those files of a repository that match names or patterns.
 
     Raises:
         OSError: the repository is not in the cache and cannot be downloaded; the message names it and the reason.

@@ -19,6 +19,8 @@ TypeIdsMaker = Callable[..., list[int]]
 DIRECT_TENSORS = ("np", *(["pt"] if is_torch_available() else []))
 """What calls can return without `BatchEncoding`, which makes other tensors, or says which library is missing."""
 
+_new = object.__new__
+
 
 def batch_encoding(data: dict[str, Any], encodings: Encodings) -> BatchEncoding:
     """Return the result of a call for rows of one text each; it takes the dict."""
@@ -26,24 +28,18 @@ def batch_encoding(data: dict[str, Any], encodings: Encodings) -> BatchEncoding:
         return BatchEncoding(data, encodings, n_sequences=1)
     made: Any = _new(BatchEncoding)
     made.data, made._encodings, made._n_sequences = data, encodings, 1
-    result: BatchEncoding = made
-    return result
+    return made
 
 
 def _sets_attributes_only() -> bool:
     """Say whether the constructor of BatchEncoding only sets three attributes, for which it takes a microsecond."""
-    data, encodings = {"input_ids": [0]}, DeferredEncodings(_of_nothing)
+    data, encodings = {"input_ids": [0]}, _new(DeferredEncodings)
     made: Any = BatchEncoding(data, encodings, n_sequences=1)
     is_plain = BatchEncoding.__new__ is object.__new__ and BatchEncoding.__setattr__ is object.__setattr__
     expected = {"data": data, "_encodings": encodings, "_n_sequences": 1}
     return is_plain and type(made.data) is dict and vars(made).keys() == expected.keys() and vars(made) == expected
 
 
-def _of_nothing() -> Encodings:
-    raise NotImplementedError
-
-
-_new = object.__new__
 _SETS_ATTRIBUTES_ONLY = _sets_attributes_only()
 
 
@@ -58,12 +54,8 @@ def encode_again(
 ) -> Encodings:
     """Return the encodings of rows of one text each, with the tokens and token type ids that the tokenizer gives.
 
-    Args:
-        tokenizer, pipeline: those of the call.
-        texts: the texts, in a list that nobody else has.
-        as_text: whether special tokens are split.
-        adds: whether the special tokens of the template are added.
-        limit, padding: see `Encoder.encode_to_rows`.
+    Nobody else has the list of texts. `as_text` says whether special tokens are split, `adds` whether those of the
+    template are added; `limit` and `padding` are those of `Encoder.encode_to_rows`.
     """
     source = Source(pipeline.encoder, texts, pipeline.options(as_text), None)
     layout = source.layout(1, pipeline.template_ids(1, adds))

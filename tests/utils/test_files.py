@@ -415,14 +415,14 @@ def test_folder_that_is_not_locked_yet_is_left_without_locks(folder):
 
 def test_lock_that_is_released_is_not_that_of_the_next(tmp_path, monkeypatch):
     """Let the next save make its lock file once this one has deleted its own, and not released it."""
-    path, unlink, next_lock = tmp_path / "lock", Path.unlink, FileLock(tmp_path / "lock", timeout=0)
+    path, unlink, next_lock = tmp_path / ".saving.lock", Path.unlink, FileLock(tmp_path / ".saving.lock", timeout=0)
 
     def unlink_and_begin_the_next(path, *args, **kwargs):
         monkeypatch.setattr(Path, "unlink", unlink)
         unlink(path, *args, **kwargs)
         next_lock.acquire()
 
-    with files._locked(path):
+    with files.lock_moves(tmp_path):
         monkeypatch.setattr(Path, "unlink", unlink_and_begin_the_next)
     with next_lock:
         assert path.exists()  # else a third would make another, and both move files
@@ -439,7 +439,7 @@ def test_a_lock_that_is_never_released_is_an_error_that_names_it(folder, monkeyp
 
 def test_lock_file_that_another_save_deletes_is_not_held(tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
-    path, flock = tmp_path / "lock", fcntl.flock
+    path, flock = tmp_path / ".saving.lock", fcntl.flock
 
     def flock_after_another_save_has_ended(*args):
         monkeypatch.setattr(fcntl, "flock", flock)
@@ -447,7 +447,7 @@ def test_lock_file_that_another_save_deletes_is_not_held(tmp_path, monkeypatch):
         return flock(*args)
 
     monkeypatch.setattr(fcntl, "flock", flock_after_another_save_has_ended)
-    with files._locked(path):
+    with files.lock_moves(tmp_path):
         assert path.exists()  # else the next save would make another, and hold that one
 
 

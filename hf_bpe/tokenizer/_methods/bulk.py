@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from hf_bpe._utils.arguments import check_choice, check_flag, checked, optional
 from hf_bpe._utils.tables import is_arrow
 from hf_bpe.canonical._canonical import CanonicalIds
@@ -203,8 +205,10 @@ class BulkMethods(TokenizerState):
         pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         texts, threads = check_texts("texts", texts), threads_of(num_workers)
         options = random.options(pipeline.options(split_special_tokens), len(texts))
-        encoded = pipeline.encoder.encode_to_numpy(texts, options, threads)
-        ids, mask = bulk.to_padded(pipeline.encoder, *encoded, padding)
+        flat, offsets = pipeline.encoder.encode_to_numpy(texts, options, threads)
+        ends = offsets[1:] if length is None else np.minimum(offsets[1:], offsets[:-1] + length)
+        spans = np.stack([offsets[:-1], ends], axis=1)[:, None]
+        ids, mask = pipeline.encoder.rows_to_arrays(flat, spans, [(), ()], padding)
         if pad_id is None and not mask.all():
             raise ValueError(
                 "rows of different length need a pad_token, but there is none; set one of the special tokens, such as "

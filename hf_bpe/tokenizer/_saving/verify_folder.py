@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,7 @@ class _Loaders:
         self._folder = folder
         self._tokenizer = tokenizer
         self._path = folder / "tokenizer.json"
+        self._file = cache(partial(LoadedFile, self._path, has_characters=tokenizer.model.characters is not None))
 
     def items(self) -> Iterator[tuple[str, Callable[[], Any]]]:
         """Yield the name of each loader, and the loader."""
@@ -125,14 +127,14 @@ class _Loaders:
     def file_of(self, backend: Tokenizer) -> LoadedFile | None:
         """Return `tokenizer.json` as a `tokenizers.Tokenizer` has loaded it; None if it cannot be compared."""
         with suppress(Exception), panics_as_errors():  # encoding tells what is wrong
-            return self._shared_file if backend is self._shared_backend else self._loaded_file(backend)
+            return self._file(backend)
         return None
 
     def _load_with_tokenizers(self) -> Tokenizer:
         treats_specials_as_text = self._tokenizer.split_special_tokens
         with suppress(Exception), panics_as_errors():  # reported when it is this loader's turn
-            backend = self._shared_backend
-            if backend.encode_special_tokens == treats_specials_as_text and self._shared_file.is_unchanged():
+            backend: Tokenizer = self._loaded_with_transformers.backend_tokenizer  # need not be loaded twice
+            if backend.encode_special_tokens == treats_specials_as_text and self._file(backend).is_unchanged():
                 return backend
         loaded = Tokenizer.from_file(str(self._path))
         loaded.encode_special_tokens = treats_specials_as_text  # which the file does not store
@@ -144,19 +146,6 @@ class _Loaders:
 
         # AutoTokenizer falls back to this class if it does not know ours.
         return PreTrainedTokenizerFast.from_pretrained(self._folder, local_files_only=True)
-
-    @cached_property
-    def _shared_backend(self) -> Tokenizer:
-        """The backend of PreTrainedTokenizerFast, which need not be loaded twice if it is as in the file."""
-        backend: Tokenizer = self._loaded_with_transformers.backend_tokenizer
-        return backend
-
-    @cached_property
-    def _shared_file(self) -> LoadedFile:
-        return self._loaded_file(self._shared_backend)
-
-    def _loaded_file(self, backend: Tokenizer) -> LoadedFile:
-        return LoadedFile(self._path, backend, has_characters=self._tokenizer.model.characters is not None)
 
 
 def _check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, int]) -> None:
