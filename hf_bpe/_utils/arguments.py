@@ -55,12 +55,7 @@ def wrong_type(name: str, expected: str, value: object) -> TypeError:
 
 
 def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise a TypeError for the first name of an option that a function does not know.
-
-    Args:
-        function: its name, for the message.
-        given: the names that are given.
-        known: the names that the function knows; those that begin with an underscore are not suggested.
+    """Raise a TypeError for the first option that a function does not know, and suggest a known one without underscore.
 
     >>> refuse_unknown("train", ["patern"], ["pattern", "vocab_size"])
     Traceback (most recent call last):
@@ -107,7 +102,7 @@ def check_int(name: str, value: Any, minimum: int | None = None, maximum: int | 
     return int(value)
 
 
-def check_flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: object) -> bool:
     """Return the value as a bool; None means False, as in many settings.
 
     >>> check_flag("verbose", 1), check_flag("verbose", None)
@@ -134,7 +129,7 @@ def check_real(name: str, value: Any, minimum: float) -> float:
     return number
 
 
-def check_str(name: str, value: Any) -> str:
+def check_str(name: str, value: object) -> str:
     """Return the value if it is a str."""
     if not isinstance(value, str):
         raise wrong_type(name, "a str", value)
@@ -192,14 +187,14 @@ def check_sequence(name: str, value: Any, expected: str = "a list", dimensions: 
     return value
 
 
-def check_ids(name: str, value: Any) -> list[int]:
+def check_ids(name: str, value: object) -> list[int]:
     """Return the value as a list of ids."""
     if type(value) is list and {*map(type, value)} <= {int}:
         return value
     return [check_int(f"{name}[{at}]", token_id) for at, token_id in enumerate(check_sequence(name, value, "ids"))]
 
 
-def check_strs(name: str, value: Any) -> list[str]:
+def check_strs(name: str, value: object) -> list[str]:
     """Return the value as a list of str."""
     texts = [*check_sequence(name, value, "a list of str")]
     if not {*map(type, texts)} <= {str}:

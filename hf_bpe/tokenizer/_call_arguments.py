@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -62,10 +62,10 @@ class Inputs(NamedTuple):
         return cls([word for words in sequences for word in words], bounds, per_row, is_batched)
 
 
-_is_text: Callable[[Any], bool] = str.__instancecheck__  # `isinstance` without a frame for each text
+_is_text: Callable[[object], bool] = str.__instancecheck__  # `isinstance` without a frame for each text
 
 
-def _is_words(value: Any) -> bool:
+def _is_words(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(map(_is_text, value))
 
 
@@ -127,9 +127,9 @@ def check_call_options(given: dict[str, Any]) -> None:
         refuse_unknown("BPETokenizer", without_others("BPETokenizer", given), _KNOWN)
 
 
-def check_inherited_call(text: Any, text_pair: Any, given: dict[str, Any]) -> None:
+def check_inherited_call(text: object, text_pair: object, given: Mapping[str, object]) -> None:
     """Raise a ValueError for arguments of a call that transformers cannot handle."""
-    in_words = given.get("is_split_into_words", False)
+    in_words = bool(given.get("is_split_into_words"))
     _check_input("text", text, in_words)
     if text_pair is not None:
         _check_input("text_pair", text_pair, in_words)
@@ -143,7 +143,7 @@ def check_inherited_call(text: Any, text_pair: Any, given: dict[str, Any]) -> No
             raise ValueError(f"{name}=True: expected texts, either all single or all in pairs (text_pair)")
 
 
-def _check_input(name: str, value: Any, in_words: bool) -> None:
+def _check_input(name: str, value: object, in_words: bool) -> None:
     """Raise a ValueError if the value is neither text nor ids."""
     if not _is_input(value, in_words, depth=3):
         words = "lists of str, because is_split_into_words is set" if in_words else "a str, or a list of str"
@@ -153,7 +153,7 @@ def _check_input(name: str, value: Any, in_words: bool) -> None:
         raise ValueError(f"{name}: expected {words}, a list or pair of these, or ids; got {short_repr(value)}{advice}")
 
 
-def _is_input(value: Any, in_words: bool, depth: int) -> bool:
+def _is_input(value: object, in_words: bool, depth: int) -> bool:
     if isinstance(value, str):
         return not in_words or depth < 3
     if not isinstance(value, (list, tuple)) or depth == 0:

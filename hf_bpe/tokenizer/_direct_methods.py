@@ -274,6 +274,6 @@ def _answers(tokenizer: Any) -> dict[str, bool]:
     return {f"_answers_{name.strip('_')}": tokenizer._overridden.isdisjoint(hooks[name]) for name in hooks}
 
 
-def _only_adds(given: dict[str, Any]) -> bool:
+def _only_adds(given: dict[str, object]) -> bool:
     """Say whether the only option of a call is `add_special_tokens`, True or False."""
     return len(given) == 1 and type(given.get("add_special_tokens")) is bool

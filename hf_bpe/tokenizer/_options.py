@@ -90,7 +90,7 @@ def _takes_more(cls: type, base: type) -> bool:
     return cls.__init__ is not base.__init__  # type: ignore[misc]
 
 
-def _refuse(function: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+def _refuse(function: str, given: Mapping[str, object], known: Iterable[str]) -> None:
     # Any name of a token is a setting of transformers: image_token="<image>".
     names = [name for name, value in given.items() if not _names_token(name, value)]
     for name in names:
@@ -99,7 +99,7 @@ def _refuse(function: str, given: Mapping[str, Any], known: Iterable[str]) -> No
     refuse_unknown(function, names, known)
 
 
-def without_others(function: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def without_others(function: str, given: Mapping[str, object]) -> dict[str, object]:
     """Return the options without those of other classes, each of which a warning names if it asks for anything."""
     for name in sorted(_OTHERS & given.keys()):
         if given[name]:
@@ -107,7 +107,7 @@ def without_others(function: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name not in _OTHERS}
 
 
-def _names_token(name: str, value: Any) -> bool:
+def _names_token(name: str, value: object) -> bool:
     return name.endswith("_token") and isinstance(value, (str, AddedToken))
 
 
@@ -132,7 +132,7 @@ def check_training(cls: type, base: type, given: Mapping[str, Any]) -> dict[str,
     return {**given}
 
 
-def check_loading(cls: type, base: type, given: Mapping[str, Any]) -> None:
+def check_loading(cls: type, base: type, given: Mapping[str, object]) -> None:
     """Raise a TypeError for an option that from_pretrained does not know.
 
     AutoTokenizer passes on what its caller gives for any class, so there a warning is logged.
@@ -158,7 +158,7 @@ _ROLES = {
 }
 
 
-def roles_missing(special_tokens: Iterable[str], given: Mapping[str, Any]) -> dict[str, str]:
+def roles_missing(special_tokens: Iterable[str], given: Mapping[str, object]) -> dict[str, str]:
     """Return special token → role, for tokens that look like a role that no token has.
 
     >>> roles_missing(["<pad>", "</s>", "<x>"], {"eos_token": "</s>"})

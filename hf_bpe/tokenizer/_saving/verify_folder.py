@@ -36,11 +36,8 @@ def verify_folder(
 
     The loaders are BPETokenizer, `tokenizers`, and the fallback of transformers if hf_bpe is not installed.
 
-    Args:
-        folder: a folder that `save_pretrained` wrote, without a prefix.
-        tokenizer: the tokenizer that was saved.
-        original: another side that must give the same ids.
-        files: text files to encode, besides the stress texts.
+    `save_pretrained` has written the folder, without a prefix. Text of `files` is encoded besides the stress texts, and
+    `original` is another side that must give the same ids.
 
     Raises:
         OSError: one of `files` cannot be read.
@@ -104,12 +101,7 @@ _ADVICE = "Change what is named here, or, to have the folder all the same, save 
 
 
 class _Loaders:
-    """What loads a folder.
-
-    Args:
-        folder: the folder.
-        tokenizer: the tokenizer that was saved in it.
-    """
+    """What loads a folder in which a tokenizer was saved."""
 
     def __init__(self, folder: Path, tokenizer: OwnTokenizer) -> None:
         self._folder = folder
@@ -191,27 +183,21 @@ def _check_decoding(name: str, decoded: Sequence[tuple[list[int], str]], loaded:
 
 
 def _check_settings(name: str, tokenizer: OwnTokenizer, loaded: Any) -> None:
-    """Raise a ValueError if a setting, a named token or a flag of an added token is another.
-
-    Args:
-        name: the name of the loader.
-        tokenizer: the tokenizer that was saved.
-        loaded: what the loader gives: BPETokenizer or PreTrainedTokenizerFast.
-    """
+    """Raise a ValueError if a transformers tokenizer has loaded another setting, named token or flag."""
     settings = _SETTINGS if type(loaded) is type(tokenizer) else _SETTINGS_OF_ALL
 
-    def values(each: Any) -> dict[str, Any]:
+    def values(each: Any) -> dict[str, object]:
         named = {setting: token and str(token) for setting, token in each._special_tokens_map.items()}
         return {setting: getattr(each, setting) for setting in settings} | named | _flags(each.added_tokens_decoder)
 
     _check_equal(name, values(tokenizer), values(loaded))
 
 
-def _flags(tokens: Mapping[int, AddedToken]) -> dict[str, Any]:
+def _flags(tokens: Mapping[int, AddedToken]) -> dict[str, object]:
     return {f"added token {token_id}": token.__getstate__() for token_id, token in tokens.items()}
 
 
-def _check_equal(name: str, expected: Mapping[str, Any], got: Mapping[str, Any]) -> None:
+def _check_equal(name: str, expected: Mapping[str, object], got: Mapping[str, object]) -> None:
     for what in {**expected, **got}:
         if got.get(what) != expected.get(what):
             raise ValueError(f"{name} gives {what} {got.get(what)!r:.200}, expected {expected.get(what)!r:.200}")
