@@ -86,11 +86,7 @@ def open_stream(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_bounded(path: str | os.PathLike[str], what: str = "vocabulary") -> bytes:
-    """Return the content of a regular file that is no larger than `MAX_BYTES`.
-
-    Args:
-        path: the file.
-        what: the kind of content expected, for the message.
+    """Return the content of a regular file of at most `MAX_BYTES`; `what` names its kind in messages.
 
     Raises:
         OSError: the file cannot be read, or is not a regular file.
@@ -138,12 +134,7 @@ def check_json_file(path: str | os.PathLike[str]) -> None:
 
 
 def parse_json(path: str | os.PathLike[str], text: str, pairs_hook: Callable[..., Any] | None = None) -> Any:
-    """Parse the text of a JSON file, unless it has more parts than a vocabulary can have.
-
-    Args:
-        path: the file, for messages.
-        text: its content.
-        pairs_hook: the `object_pairs_hook` of `json.loads`.
+    """Parse the text of a JSON file, unless it has more parts than a vocabulary can have; `path` is for messages.
 
     Raises:
         ValueError: the text is not JSON, has too many parts, is nested too deeply, or has a number with too many

@@ -18,11 +18,8 @@ def lazy_exports(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return the `__getattr__` and the `__dir__` of a package (PEP 562).
 
-    Args:
-        package: its name.
-        modules: public name → the module that defines it.
-        submodules: names of public modules of the package.
-        other_names: returns name → what it is called in this package, for the message that there is no such name.
+    `modules` has the module that defines each public name; `other_names` returns name → what it is called in this
+    package, for the message that there is no such name.
 
     >>> getattr_of_package, _ = lazy_exports("math", {"sleep": "time"}, other_names=lambda: {"root": "math.sqrt"})
     >>> getattr_of_package("sleep") is __import__("time").sleep

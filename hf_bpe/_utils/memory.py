@@ -14,11 +14,7 @@ _MAX_BYTES = 2**63 - 1  # bytes; no machine has as many
 
 
 def parse_bytes(amount: int | str, name: str) -> int:
-    """Return an amount of memory in bytes.
-
-    Args:
-        amount: a number of bytes, or a str such as "500MB", "1.5 GB" or "2GiB".
-        name: the name of the argument, for messages.
+    """Return an amount of memory in bytes, given as a number or as text: "500MB", "1.5 GB", "2GiB".
 
     Raises:
         TypeError, ValueError: anything else.

@@ -197,13 +197,9 @@ def _is_safe(name: str) -> bool:
 def as_local_folder(
     url: str, files: Collection[str], max_bytes: int, options: StorageOptions | None = None
 ) -> Iterator[Path]:
-    """Yield a temporary folder with copies of some files of a folder.
+    """Yield a temporary folder with copies of a folder's files that match patterns and have at most `max_bytes`.
 
-    Args:
-        url: the folder, which may hold a corpus as well.
-        files: patterns of paths in it, in which `*` stands for a part of one name.
-        max_bytes: the size from which on a file is left out.
-        options: what fsspec takes to reach the URL.
+    The folder may hold a corpus as well. `*` stands for a part of one name.
     """
 
     def is_wanted(path: str) -> bool:
@@ -221,12 +217,7 @@ def as_local_folder(
 
 @contextmanager
 def _errors_named(url: str, done: str) -> Iterator[None]:
-    """Raise what goes wrong as an error that names the URL, without its credentials.
-
-    Args:
-        url: the URL.
-        done: what is done to the URL, as a participle, for messages.
-    """
+    """Raise what goes wrong as an error that names the URL, without its credentials, and what is `done` to it."""
     try:
         yield
     except Exception as error:

@@ -43,10 +43,8 @@ def map_in_processes(
 ) -> Generator[Result, None, None]:
     """Yield the function's results as they arrive, in any order; closing the iterator ends all processes.
 
-    Args:
-        function: the function to call; must be picklable where processes are not forked (other than Linux).
-        pieces: the arguments, read one ahead as processes become free.
-        workers: number of processes.
+    Arguments are read one ahead as processes become free. The function must be picklable where processes are not forked
+    (other than Linux).
 
     Raises:
         ChildProcessError: a process was killed.

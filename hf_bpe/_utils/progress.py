@@ -62,15 +62,7 @@ def make_bar(**options: Any) -> tqdm[Any]:
 
 
 class Progress:
-    """Show a stage as a bar with its rate and remaining time, and notify a listener.
-
-    Args:
-        stage: the name of the stage.
-        total: the amount of work, None if unknown.
-        done: the amount of work already done.
-        show: whether to show a bar on standard error.
-        listener: called with each event; its exceptions propagate.
-    """
+    """Show a stage as a bar on standard error, and tell a listener each event, whose exceptions propagate."""
 
     def __init__(
         self, stage: Stage, total: int | None, *, done: int = 0, show: bool = False, listener: Listener | None = None

@@ -51,12 +51,7 @@ def add_tokens(
 ) -> AddedTokens:
     """Add tokens by the rules of transformers; tokens that already have an id keep it.
 
-    Args:
-        new_tokens, are_special: what to add, and whether as special tokens.
-        special: the contents of all special tokens, to which new ones are added.
-        before: the tokens that were added before.
-        vocab: printable token → id, for the tokens of the model.
-        verbose: whether to log the tokens.
+    The contents of new special tokens are added to `special`, which has those of all.
 
     Raises:
         TypeError: a token is neither a str nor an AddedToken.

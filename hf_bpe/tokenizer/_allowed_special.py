@@ -16,10 +16,7 @@ NAMES = ("allowed_special", "disallowed_special")
 def encoder_for(pipeline: Pipeline, texts: Sequence[AnyText], given: dict[str, Any]) -> tuple[Encoder, bool | None]:
     """Return the encoder for a call, and whether it splits special tokens.
 
-    Args:
-        pipeline: that of the tokenizer.
-        texts: the texts of the call.
-        given: the arguments of the call, from which those of tiktoken are removed.
+    The arguments of tiktoken are removed from those given.
 
     Raises:
         TypeError, ValueError: an argument is invalid, or a text holds a special token that is not allowed.

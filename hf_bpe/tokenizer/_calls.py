@@ -40,14 +40,9 @@ def encode_call(
     given: dict[str, Any],
     make_type_ids: TypeIdsMaker | None = None,
 ) -> BatchEncoding:
-    """Return the result of a call for texts.
+    """Return the result of a call for texts, with the ids of a template around them.
 
-    Args:
-        tokenizer: a tokenizer of transformers, which decides on sides, padding and the columns of the result.
-        pipeline: that of the tokenizer.
-        source, inputs, template: the texts, and the ids that are put around them.
-        given: arguments of `Call`.
-        make_type_ids: its method for token type ids; None for those of the template.
+    The tokenizer decides on sides, padding and columns; without `make_type_ids`, its template on token type ids.
     """
     names = tokenizer.model_input_names
     type_ids = partial(row_type_ids, tokenizer, pipeline, make_type_ids, given.get("add_special_tokens", True))

@@ -28,13 +28,7 @@ _RIGHT: dict[str, Callable[[str], str]] = {_RIGHT_EDGE: str, "\u2003": lambda te
 
 
 def chat_segments(conversation: Any, render: Callable[[Any], str], trusted_roles: Iterable[str] = ()) -> list[Segment]:
-    """Return the segments of a rendered chat; see `BPETokenizer.chat_segments`.
-
-    Args:
-        conversation: the messages.
-        render: the function that renders messages.
-        trusted_roles: the roles whose messages are trusted.
-    """
+    """Return the segments of a rendered chat; see `BPETokenizer.chat_segments`."""
     messages = [*check_sequence("conversation", conversation, "a list of messages")]
     roles = [check_str("trusted_roles", role) for role in check_sequence("trusted_roles", trusted_roles, "roles")]
     texts: dict[str, str] = {}

@@ -32,12 +32,8 @@ def find_model(
 ) -> tuple[BPEModel, dict[str, int]]:
     """Return the model that `BPETokenizer` is given or reads from its files, and its printable vocabulary.
 
-    Args:
-        model: the model that is given.
-        files: the vocabulary and the merges.
-        settings: those of the model, canonical, by name.
-        added_tokens: the added tokens, of which the special ones are those of a file unless the settings name them.
-        tokenizer_file: what classes of transformers take instead, for the message.
+    Settings are those of the model, canonical, by name. Unless they name special tokens, those of a file are the added
+    tokens that are special. `tokenizer_file` is what classes of transformers take instead, for the message.
     """
     vocab_file, merges_file = files
     given = dict(settings)
@@ -96,10 +92,7 @@ def make_vocabulary(
 ) -> tuple[dict[str, int], dict[int, str]]:
     """Return printable token → id for all ids of a tokenizer, without gaps, and id → printable token.
 
-    Args:
-        vocab: printable token → id of the model.
-        unused: token → id of tokens to which no text is encoded.
-        added: id → content of the added tokens.
+    Given are the tokens of the model, those to which no text is encoded, and id → content of those that were added.
 
     Raises:
         ValueError: a token or an id is in use by another, or there are far more ids than tokens.

@@ -34,10 +34,6 @@ def cleans_up(tokenizer: Any, given: bool | None) -> bool:
     """Return whether decoding by a fast tokenizer with byte-level BPE cleans up spaces.
 
     Releases of transformers that have a second setting ignore this for BPE, and say so once, unless it insists.
-
-    Args:
-        tokenizer: the fast tokenizer.
-        given: the option of the call, None for the setting.
     """
     if not (tokenizer.clean_up_tokenization_spaces if given is None else given):
         return False

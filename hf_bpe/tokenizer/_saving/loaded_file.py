@@ -32,12 +32,9 @@ _NO_TEMPLATE = {
 
 
 class LoadedFile:
-    """A `tokenizer.json` that `render_tokenizer_json` has written, as `tokenizers` has loaded it.
+    """A `tokenizer.json` that `render_tokenizer_json` has written, as `tokenizers` has loaded it, and perhaps changed.
 
-    Args:
-        path: the file.
-        backend: what was loaded from it, and may have been changed since.
-        has_characters: whether the model has an alphabet of characters, whose tokens are written as text.
+    Tokens of a model that `has_characters` are written as text.
 
     Raises:
         ValueError: the core is not built, which reads what `tokenizers` writes; or it reads no regular model there.
