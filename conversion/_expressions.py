@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from hf_bpe.pretokenizers._matching import check_expression
 from hf_bpe.pretokenizers._named_patterns import PATTERNS, WITH_SCANNER
 from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.pretokenizers._regex.checks import first_uncertain_character, may_be_empty
@@ -49,7 +48,6 @@ def read_expression(expression: str, tokens: Iterable[bytes]) -> str | None:
         return "cl100k"
     try:
         split = Split(translate(expression))
-        check_expression(split.expression)
         tree = parse(split.expression)
         if may_be_empty(tree):
             raise ValueError("it may match no character, where tiktoken fails; expected + instead of *")

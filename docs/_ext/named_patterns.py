@@ -3,8 +3,9 @@
 from sphinx.application import Sphinx
 
 from hf_bpe.conversion._llama_cpp import PRE_TOKENIZERS, pre_tokenizer_name
-from hf_bpe.pretokenizers import NAMES, pre_tokenizer, split
+from hf_bpe.pretokenizers import NAMES, pre_tokenizer
 from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS, PATTERNS
+from hf_bpe.reference import pre_tokenize
 
 PAGE = "reference/pretokenizers"
 EXAMPLE = "I'LL say: HelloWorld 2024!\n\n    x"
@@ -27,7 +28,8 @@ def page_of() -> str:
         facts = [known.models, f"llama.cpp: {llama_cpp(name)}", engine]
         shown = PATTERNS.get(name) or "\n".join(map(repr, pre_tokenizer(name).stages))
         lines += [f"### {name}", "", "; ".join(filter(None, facts)) + ".", ""]
-        lines += ["```text", shown, "```", "", "```text", " ".join(map(repr, split(EXAMPLE, name))), "```", ""]
+        pieces = [piece.decode() for piece in pre_tokenize(EXAMPLE.encode(), name)]
+        lines += ["```text", shown, "```", "", "```text", " ".join(map(repr, pieces)), "```", ""]
     return "\n".join(lines)
 
 

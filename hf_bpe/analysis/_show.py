@@ -19,8 +19,8 @@ from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.encoding._encoder import AnyText, as_str
+from hf_bpe.encoding._factory import pre_tokenize
 from hf_bpe.normalizers._apply import get_normalizer
-from hf_bpe.pretokenizers._patterns import pre_tokens as pre_tokens_of
 
 _ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals with 16 colors, which the terminal defines
 
@@ -117,7 +117,8 @@ def _show_pre_tokens(tokenizer: AnyTokenizer, text: AnyText, maximum: int) -> Sh
             continue
         words = part if normalizer is None else normalizer.apply(part)
         words = f" {words}" if pipeline.add_prefix_space and words and not words.startswith(" ") else words
-        found += [ShownToken(-1, token.data, False) for token in pre_tokens_of(words, model.pattern) if token.data]
+        data = words.encode("utf-8", "surrogateescape")
+        found += [ShownToken(-1, word, False) for word in pre_tokenize(data, model.pattern) if word]
     data = given.encode("utf-8", "surrogateescape")
     is_exact = b"".join(token.data for token in found) == data
     return Shown(tuple(found[:maximum]), len(found), len(data), is_exact, False, model, unit="pre-token")

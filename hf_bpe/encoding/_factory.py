@@ -10,6 +10,7 @@ from hf_bpe._native_core import native_core
 from hf_bpe.encoding import _safe_cuts as cuts
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._native import compile_natively, native_pattern
+from hf_bpe.reference import _encoder as reference
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
@@ -95,6 +96,16 @@ def splits_natively(pattern: str | None) -> bool:
     if native is None:
         return False
     return pattern is None or pattern in WITH_SCANNER or not isinstance(compile_natively(native, pattern), str)
+
+
+def pre_tokenize(data: bytes, pattern: str | None) -> list[bytes]:
+    """Cut text into pre-tokens by the native core; by the reference if there is no core, or it refuses the pattern."""
+    if not splits_natively(pattern):
+        return reference.pre_tokenize(data, pattern)
+    native = native_core()
+    assert native is not None
+    pieces: list[bytes] = native.pre_tokenize(data, native_pattern(native, pattern))
+    return pieces
 
 
 def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:

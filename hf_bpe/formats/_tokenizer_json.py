@@ -20,6 +20,7 @@ from tokenizers import AddedToken
 from hf_bpe._utils.callers import warn_caller
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
+from hf_bpe.encoding._factory import pre_tokenize
 from hf_bpe.encoding._normalized_tokens import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._character_model import definition_of_characters, falls_back_to_bytes, is_of_characters
@@ -35,7 +36,6 @@ from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace
-from hf_bpe.reference._encoder import pre_tokenize
 
 _LOAD_ELSEWHERE = "load it with PreTrainedTokenizerFast of transformers"
 _USE_OTHER = f"it is not byte-level BPE; {_LOAD_ELSEWHERE}"
@@ -220,7 +220,7 @@ def _model(
             unused[text] = token_id
             continue
         is_added = added.get(token_id)
-        is_word = ignore_merges and is_added and token is not None and [*pre_tokenize(token, pattern)] == [token]
+        is_word = ignore_merges and is_added and token is not None and pre_tokenize(token, pattern) == [token]
         if token is not None and (len(token) == 1 or is_word):
             continue
         if is_added is not None and is_added.special:

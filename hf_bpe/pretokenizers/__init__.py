@@ -1,19 +1,17 @@
 """Pre-tokenizers: how text is cut into pre-tokens before any merge, and the printable form of bytes."""
 
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
-from hf_bpe.pretokenizers._chains import PreToken, PreTokenizer
+from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._named_patterns import PATTERNS
+from hf_bpe.pretokenizers._native import split
 from hf_bpe.pretokenizers._patterns import (
     CHAINS,
     NAMES,
     UNICODE_VERSION,
     canonical_pattern,
-    find_safe_cuts,
     is_chain,
     pattern_expression,
     pre_tokenizer,
-    pre_tokens,
-    split,
 )
 from hf_bpe.pretokenizers._stages import (
     ByteLevel,
@@ -36,7 +34,6 @@ __all__ = [
     "CharDelimiterSplit",
     "Digits",
     "Metaspace",
-    "PreToken",
     "PreTokenizer",
     "Punctuation",
     "Split",
@@ -44,12 +41,10 @@ __all__ = [
     "Whitespace",
     "WhitespaceSplit",
     "canonical_pattern",
-    "find_safe_cuts",
     "from_printable",
     "is_chain",
     "pattern_expression",
     "pre_tokenizer",
-    "pre_tokens",
     "split",
     "to_printable",
 ]

@@ -6,7 +6,9 @@ from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import short_repr
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._chain_programs import ChainProgram, StageProgram, compile_chain
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._patterns import pre_tokenizer
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from hf_bpe._native import Chain, NativePattern
 
-__all__ = ["compile_natively", "native_pattern"]
+__all__ = ["compile_natively", "native_pattern", "split"]
 
 
 def native_pattern(native: ModuleType, pattern: str | None) -> NativePattern:
@@ -43,6 +45,29 @@ def compile_natively(native: ModuleType, pattern: str) -> Chain | str:
     except ValueError as error:  # a TooComplexError, or the core's: too many classes of characters
         return str(error)
     return chain
+
+
+def split(text: str, pattern: str | None) -> list[str]:
+    """Cut text into pre-tokens; their concatenation is the text, unless a stage of a chain removes or adds some.
+
+    Args:
+        text: any text; U+DC80 to U+DCFF stand for invalid bytes, which belong to no character class. If it has other
+            lone surrogates, all are repaired first, as by encoders.
+        pattern: a canonical pattern.
+
+    Raises:
+        ValueError: the core cannot split by the pattern.
+
+    >>> split("Hello, you're  here 42", "gpt2")
+    ['Hello', ',', ' you', "'re", ' ', ' here', ' 42']
+    """
+    native = require_core("pre-tokens")
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = repair_surrogates(text).encode()
+    pieces = native.pre_tokenize(data, native_pattern(native, pattern))
+    return [piece.decode("utf-8", "surrogateescape") for piece in pieces]
 
 
 class _Stage(NamedTuple):

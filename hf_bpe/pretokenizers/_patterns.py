@@ -5,8 +5,9 @@ pre-tokenization. Text between two matches of an expression is a pre-token of it
 match is a cut.
 
 Expressions mean what they mean in `tokenizer.json`, which Oniguruma reads: `^` and `$` are the ends of lines, classes
-nest, `a{2,3}+` is not possessive. They are translated for the `regex` package, which runs them; a construct that cannot
-be translated exactly (back-references, recursion, `\K`, …) is refused.
+nest, `a{2,3}+` is not possessive. They are compiled for the native core, and translated for the `regex` package, which
+runs them in the reference; a construct that cannot be translated exactly (back-references, recursion, `\K`, …) is
+refused.
 
 Character classes are those of Unicode 16.0, whichever `regex` is installed, because a tokenizer must not change when a
 library is upgraded. Code points that a newer `regex` knows and Unicode 16.0 does not are replaced by stand-ins.
@@ -16,17 +17,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeGuard
 
-import regex
-
-from hf_bpe.pretokenizers._chains import PreToken, PreTokenizer
-from hf_bpe.pretokenizers._matching import Matcher, check_expression
+from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS, PATTERNS, SPELLINGS, WITH_SCANNER, name_meant
 from hf_bpe.pretokenizers._regex.dialects import FileExpression, check_is_clear, is_clear
-from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.pretokenizers._regex.parser import MAX_LENGTH
 from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace, Split, Stage
 
@@ -40,10 +37,8 @@ WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200
 
 # Where text may be cut without changing its pre-tokens, for a pattern that has a scanner. None of these looks back, and
 # none has a pre-token with a non-white-space character followed by a space, or a letter or number followed by any white
-# space. Nor has a chain, or its text between matches, because white space is always matched.
-_SAFE_CUT = regex.compile(r"(?<=\S)(?= )|(?<=[\p{L}\p{N}])(?=\s)")
-
-# The same as _SAFE_CUT for UTF-8, or any bytes, where ASCII is before the cut, or a space after it.
+# space. Nor has a chain, or its text between matches, because white space is always matched. This finds such places
+# where ASCII is before the cut, or a space after it.
 _SAFE_CUT_IN_BYTES = re.compile(
     rb"[\t-\r ](?:(?<=[0-9A-Za-z][\t-\r ])|(?<=[^\t-\r ] )"
     # The other characters of WHITE_SPACE: none of their bytes is part of a longer character.
@@ -144,10 +139,10 @@ def _canonical_expression(pattern: str) -> str:
     if (name := _NAME_OF.get(pattern)) is not None:
         return name
     try:
-        check_expression(pattern)
+        tree = _tree(pattern)
     except ValueError as error:
         raise ValueError(f"pattern {pattern[:80]!r} cannot be used: {error}") from None
-    return _names_of_trees().get(_tree(pattern)) or _as_file_expression(pattern)
+    return _names_of_trees().get(tree) or _as_file_expression(pattern)
 
 
 def _as_file_expression(expression: str) -> str:
@@ -156,9 +151,9 @@ def _as_file_expression(expression: str) -> str:
 
 def _canonical_chain(chain: PreTokenizer) -> str | None:
     for stage in chain.stages:
-        if isinstance(stage, Split) and not stage.is_literal:
+        if isinstance(stage, Split) and not stage.is_literal and stage.expression not in _NAME_OF:
             try:
-                check_expression(stage.expression)
+                _tree(stage.expression)
             except ValueError as error:
                 raise ValueError(f"Split: {stage.expression[:80]!r} cannot be used: {error}") from None
     if chain in _NAMES_OF_CHAINS:
@@ -271,53 +266,8 @@ def pattern_expression(pattern: str | None) -> str | None:
     return None if pattern is None else PATTERNS.get(pattern, pattern)
 
 
-def split(text: str, pattern: str | None) -> list[str]:
-    """Cut text into pre-tokens; their concatenation is the text, unless a stage of a chain removes or adds some.
-
-    Args:
-        text: any text; a lone surrogate belongs to no character class, so U+DC80 to U+DCFF can stand for invalid bytes.
-        pattern: a canonical pattern.
-
-    >>> split("Hello, you're  here 42", "gpt2")
-    ['Hello', ',', ' you', "'re", ' ', ' here', ' 42']
-    """
-    if not text:
-        return []
-    if pattern is None:
-        return [text]
-    if is_chain(pattern):
-        return _chain(pattern).split(text, Matcher(text).find)
-    return Matcher(text).split(PATTERNS.get(pattern, pattern))
-
-
-def pre_tokens(text: str, pattern: str | None) -> list[PreToken]:
-    """Cut text into pre-tokens with their positions in its UTF-8; see `split`."""
-    if is_chain(pattern):
-        return _chain(pattern).pre_tokens(text, Matcher(text).find)
-    tokens, start = [], 0
-    for piece in split(text, pattern):
-        data = piece.encode("utf-8", "surrogateescape")
-        tokens.append(PreToken(data, start, start))
-        start += len(data)
-    return tokens
-
-
-def find_safe_cuts(text: str, pattern: str | None) -> Iterator[int]:
-    """Yield indices at which text can certainly be cut without changing its pre-tokens.
-
-    >>> [*find_safe_cuts("Hello world, again", "gpt2")]
-    [5, 12]
-    """
-    if pattern in WITH_SCANNER:
-        for match in _SAFE_CUT.finditer(hide_newer(text)):
-            yield match.start()
-    elif pattern is not None:
-        for match in re.finditer(_safe_cut(pattern), text):
-            yield match.start()
-
-
 def safe_cut_in_bytes(pattern: str | None) -> re.Pattern[bytes]:
-    """Return the expression of the places where UTF-8, or any bytes, can certainly be cut; see `find_safe_cuts`.
+    """Return the expression of the places where UTF-8, or any bytes, can certainly be cut without changing pre-tokens.
 
     The native core cuts at exactly these places, so either engine may read any part of a file.
     """

@@ -7,14 +7,9 @@ A stage cuts a piece of text into smaller ones, and may remove some. Its fields 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
-
-Span = tuple[int, int]
-FindMatches = Callable[[str, str], list[Span]]
-"""A function of an expression and a text that returns the spans of the matches, in order and without overlap."""
 
 BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 
@@ -32,93 +27,6 @@ _PUNCTUATION = rf"[\p{{P}}!-/:-@\[-`{{-~\u166d\x{{111c9}}&&[^{_LATER_PUNCTUATION
 _WORDS = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d\s]+"
 
 
-def cut(text: str, matches: Iterable[Span], behavior: str, *, invert: bool = False) -> list[Span]:
-    """Return the spans of the pieces of a text, which may leave parts of it out.
-
-    Args:
-        text: the text.
-        matches: the spans of matches, of which some may be empty.
-        behavior: a name of `BEHAVIORS`.
-        invert: take the text between matches for the matches.
-
-    >>> text, matches = "a-b--c", [(1, 2), (3, 4), (4, 5)]
-    >>> {behavior: [text[slice(*span)] for span in cut(text, matches, behavior)] for behavior in BEHAVIORS}
-    ... # doctest: +NORMALIZE_WHITESPACE
-    {'Removed': ['a', 'b', 'c'],
-     'Isolated': ['a', '-', 'b', '-', '-', 'c'],
-     'MergedWithPrevious': ['a-', 'b-', '-', 'c'],
-     'MergedWithNext': ['a', '-b', '-', '-c'],
-     'Contiguous': ['a', '-', 'b', '--', 'c']}
-    """
-    parts: Parts = []
-    end = 0
-    for start, stop in matches:
-        if end < start:
-            parts.append((end, start, invert))
-        parts.append((start, stop, not invert))
-        end = stop
-    if end < len(text):
-        parts.append((end, len(text), invert))
-    return [(start, stop) for start, stop in _BEHAVIORS[behavior](parts) if start < stop]
-
-
-Parts = list[tuple[int, int, bool]]
-"""The spans of a text and whether each is a match."""
-
-
-def _removed(parts: Parts) -> list[Span]:
-    return [(start, stop) for start, stop, is_match in parts if not is_match]
-
-
-def _isolated(parts: Parts) -> list[Span]:
-    return [(start, stop) for start, stop, _ in parts]
-
-
-def _merged_with_previous(parts: Parts) -> list[Span]:
-    spans: list[Span] = []
-    was_match = False
-    for start, stop, is_match in parts:
-        if is_match and not was_match and spans:
-            spans[-1] = spans[-1][0], stop
-        else:
-            spans.append((start, stop))
-        was_match = is_match
-    return spans
-
-
-def _merged_with_next(parts: Parts) -> list[Span]:
-    spans: list[Span] = []
-    was_match = False
-    for start, stop, is_match in reversed(parts):
-        if is_match and not was_match and spans:
-            spans[-1] = start, spans[-1][1]
-        else:
-            spans.append((start, stop))
-        was_match = is_match
-    return spans[::-1]
-
-
-def _contiguous(parts: Parts) -> list[Span]:
-    spans: list[Span] = []
-    was_match = False
-    for start, stop, is_match in parts:
-        if is_match == was_match and spans:
-            spans[-1] = spans[-1][0], stop
-        else:
-            spans.append((start, stop))
-        was_match = is_match
-    return spans
-
-
-_BEHAVIORS: dict[str, Callable[[Parts], list[Span]]] = {
-    "Removed": _removed,
-    "Isolated": _isolated,
-    "MergedWithPrevious": _merged_with_previous,
-    "MergedWithNext": _merged_with_next,
-    "Contiguous": _contiguous,
-}
-
-
 @dataclass(frozen=True)
 class Stage:
     """A stage of a pre-tokenizer; its JSON holds the name of its class as `type`, and its fields."""
@@ -134,15 +42,6 @@ class Stage:
     def to_json(self) -> dict[str, Any]:
         """Return the stage as `tokenizer.json` writes it."""
         return {"type": type(self).__name__, **{field.name: getattr(self, field.name) for field in fields(self)}}
-
-    def cut(self, text: str, find: FindMatches) -> list[Span]:
-        """Return the spans of the pieces of a text.
-
-        Args:
-            text: the text.
-            find: the function that matches expressions.
-        """
-        return self.as_split().cut(text, find)
 
     def as_split(self) -> Split:
         """Return the `Split` that cuts alike; a `ByteLevel` has none."""
@@ -166,15 +65,6 @@ class Split(Stage):
     def as_split(self) -> Split:
         """Return the stage."""
         return self
-
-    def cut(self, text: str, find: FindMatches) -> list[Span]:
-        """Return the spans of the pieces of a text."""
-        matches = (_find_literal if self.is_literal else find)(self.expression, text)
-        return cut(text, matches, self.behavior, invert=self.invert)
-
-
-def _find_literal(literal: str, text: str) -> list[Span]:
-    return [match.span() for match in re.finditer(re.escape(literal), text)]
 
 
 @dataclass(frozen=True)
@@ -278,21 +168,6 @@ class Metaspace(Stage):
     def as_split(self) -> Split:
         """Raise a ValueError: no `Split` writes spaces as another character."""
         raise ValueError("Metaspace is for models whose alphabet is characters; expected a pattern for bytes")
-
-    def apply(self, text: str, *, is_first: bool) -> tuple[bool, list[str]]:
-        """Return whether a character is put before a piece of text, and the pieces that the result is cut into.
-
-        >>> Metaspace().apply("a  b", is_first=True)
-        (True, ['▁a', '▁', '▁b'])
-        """
-        text = text.replace(" ", self.replacement)
-        puts = self.prepend_scheme == "always" or (self.prepend_scheme == "first" and is_first)
-        puts = puts and not text.startswith(self.replacement)
-        text = self.replacement + text if puts else text
-        if not self.split:
-            return puts, [text]
-        first, *others = text.split(self.replacement)
-        return puts, [first, *(self.replacement + each for each in others)][first == "" :]
 
 
 _CHOICES = {"behavior": BEHAVIORS, "prepend_scheme": ("always", "first", "never")}

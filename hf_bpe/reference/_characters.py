@@ -9,6 +9,7 @@ from hf_bpe.core._characters import Characters
 from hf_bpe.core._model import BPEModel
 from hf_bpe.pretokenizers._patterns import metaspace_of
 from hf_bpe.reference._merging import merge_symbols
+from hf_bpe.reference._splitting import apply_metaspace, utf8
 
 
 class SizedId(NamedTuple):
@@ -72,7 +73,7 @@ class CharacterEncoder:
         """
         puts, texts = False, [text] if text else []
         if self._metaspace is not None and text:
-            puts, texts = self._metaspace.apply(text, is_first=is_first)
+            puts, texts = apply_metaspace(self._metaspace, text, is_first=is_first)
         start = -1 if puts else 0
         for each in texts:
             yield Piece(each, start, self.encode_piece(each))
@@ -88,7 +89,7 @@ class CharacterEncoder:
         others: list[SizedId] = []
         was_unknown = False
         for char in text:
-            data = char.encode("utf-8", "surrogateescape")
+            data = utf8(char)
             new: list[SizedId] = []
             is_known = char in self._ids
             is_unknown = not is_known and not self._characters.byte_fallback

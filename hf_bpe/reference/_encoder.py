@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.pretokenizers._chains import PreToken
-from hf_bpe.pretokenizers._patterns import pre_tokens as cut_into_pre_tokens
-from hf_bpe.pretokenizers._patterns import split
 from hf_bpe.reference._dropout import Dropout, merge_with_dropout
 from hf_bpe.reference._merging import merge_symbols
+from hf_bpe.reference._splitting import PreToken, pre_tokens, split
 
 
 def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
@@ -21,18 +19,13 @@ def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
     """
     # surrogateescape maps each invalid byte to a lone surrogate and back; it belongs to no character class of a
     # pattern.
-    pieces = split(text.decode("utf-8", "surrogateescape"), pattern)
-    return [piece.encode("utf-8", "surrogateescape") for piece in pieces]
+    pieces, as_bytes = split(text.decode("utf-8", "surrogateescape"), pattern)
+    return [as_bytes(piece) for piece, _, _ in pieces]
 
 
 def count_pre_tokens(documents: Iterable[bytes], pattern: str | None) -> Counter[bytes]:
     """Return how often each pre-token occurs in documents without special tokens."""
-    counts: Counter[bytes] = Counter()
-    for document in documents:
-        # Counting str first avoids encoding every occurrence.
-        for piece, count in Counter(split(document.decode("utf-8", "surrogateescape"), pattern)).items():
-            counts[piece.encode("utf-8", "surrogateescape")] += count
-    return counts
+    return Counter(token for document in documents for token in pre_tokenize(document, pattern))
 
 
 class Encoder:
@@ -82,7 +75,7 @@ class Encoder:
             dropout: BPE-dropout of the text, if any.
             position: that of the first byte, if it is not the first of the text.
         """
-        for token in cut_into_pre_tokens(text.decode("utf-8", "surrogateescape"), self.model.pattern):
+        for token in pre_tokens(text.decode("utf-8", "surrogateescape"), self.model.pattern):
             if dropout is None:
                 yield token, self._cached_ids(token.data)
             else:

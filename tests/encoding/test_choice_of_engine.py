@@ -127,6 +127,7 @@ assert [token_id for ids in blocks for token_id in ids.tolist()] == tokenizer.en
 assert BPETokenizer.convert_from("saved/tokenizer.json").encode(text) == loaded.encode(text) == fast.encode(text)
 """
 NEEDS_CORE = {
+    "pre-tokens": "__import__('hf_bpe').pretokenizers.split('low', 'gpt2')",
     "sessions": "tokenizer.session()",
     "canonical ids": "tokenizer.canonical_ids()",
     "dropout": "tokenizer('low', dropout=0.1, seed=1)",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, pre_tokenizers
 
 from hf_bpe import BPETokenizer
-from hf_bpe._native_core import native_core
+from hf_bpe.encoding._safe_cuts import SafeCuts
 from hf_bpe.pretokenizers import (
     CHAINS,
     NAMES,
@@ -25,20 +25,20 @@ from hf_bpe.pretokenizers import (
     Whitespace,
     WhitespaceSplit,
     canonical_pattern,
-    find_safe_cuts,
     pre_tokenizer,
-    pre_tokens,
     split,
     to_printable,
 )
 from hf_bpe.pretokenizers._chain_programs import compile_chain
-from hf_bpe.pretokenizers._matching import Matcher
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._stages import BEHAVIORS, STAGES
+from hf_bpe.reference import pre_tokenize
+from hf_bpe.reference._splitting import pre_tokens
 from support.cases import case
-from support.native_patterns import native_pieces
 from support.profiles import by_profile, thorough
 from support.strategies import texts
+
+pytestmark = pytest.mark.usefixtures("native")
 
 EXPRESSIONS = [
     *(r"\p{N}{1,3}", r"[一-龥぀-ゟ゠-ヿ]+", r"\s+(?!\S)", r"\s+", r"[^\s\p{L}\p{N}]+", r" ?\p{L}+", r"[0-9][0-9][0-9]"),
@@ -95,17 +95,14 @@ def test_random_chains_cut_as_tokenizers_does(chain, text):
     ours = pre_tokens(text, chain.canonical)
     found = [(to_printable(token.data), place(token, boundaries)) for token in ours]
     assert found == tokenizers_pre_tokenizer(chain).pre_tokenize_str(text)
-    if native_core() is not None:
-        pieces = [token.data.decode("utf-8", "surrogateescape") for token in ours]
-        assert native_pieces(text, chain.canonical) == pieces
+    pieces = [token.data.decode("utf-8", "surrogateescape") for token in ours]
+    assert split(text, chain.canonical) == pieces
 
 
 @given(chains(), TRAPS)
 def test_canonical_pattern_of_a_chain_cuts_alike(chain, text):
     pattern = canonical_pattern(chain)
-    assert [token.data for token in pre_tokens(text, pattern)] == [
-        token.data for token in pre_tokens(text, chain.canonical)
-    ]
+    assert split(text, pattern) == split(text, chain.canonical)
     assert canonical_pattern(pattern) == pattern
     assert canonical_pattern(pre_tokenizer(pattern)) == pattern
 
@@ -119,14 +116,8 @@ def test_stage_knows_the_class_of_every_character(stage):
     theirs = getattr(pre_tokenizers, type(stage).__name__)()
     for start in range(0, len(characters), 1000):
         text = "a".join(["", *characters[start : start + 1000], ""])
-        spans = [*stage.cut(text, Matcher(text).find)]
-        assert [text[slice(*span)] for span in spans] == [piece for piece, _ in theirs.pre_tokenize_str(text)]
-
-
-def test_end_of_a_piece_is_the_end_of_a_text_for_the_next_stage():
-    digits = canonical_pattern([Digits(individual_digits=True), ByteLevel(use_regex=True)])
-    assert split("a  12 b", digits) == ["a", "  ", "1", "2", " b"]
-    assert split("a  12 b", "gpt2") == ["a", " ", " 12", " b"]
+        pieces = split(text, PreTokenizer((stage, ByteLevel())).canonical)
+        assert pieces == [piece for piece, _ in theirs.pre_tokenize_str(text)]
 
 
 def test_one_stage_is_the_pattern_that_it_names():
@@ -245,7 +236,7 @@ def test_places_to_cut_are_found_where_one_stage_always_cuts():
 @settings(max_examples=by_profile(quick=60, thorough=150))
 @given(chains(), TRAPS, TRAPS)
 def test_cut_texts_have_the_pre_tokens_of_the_whole(chain, before, after):
-    text = before + after
-    whole = split(text, chain.canonical)
-    for cut in find_safe_cuts(text, chain.canonical):
-        assert split(text[:cut], chain.canonical) + split(text[cut:], chain.canonical) == whole
+    data, pattern = (before + after).encode(), chain.canonical
+    whole = pre_tokenize(data, pattern)
+    for cut in SafeCuts(pattern, []).find_all(data, 1, len(data)):
+        assert pre_tokenize(data[:cut], pattern) + pre_tokenize(data[cut:], pattern) == whole

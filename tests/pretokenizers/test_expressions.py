@@ -10,17 +10,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from hf_bpe._native_core import native_core
 from hf_bpe.encoding._factory import splits_natively
 from hf_bpe.pretokenizers import PATTERNS, Split, canonical_pattern, split
-from hf_bpe.pretokenizers._matching import _compiled
 from hf_bpe.pretokenizers._regex import parser as _expressions
 from hf_bpe.pretokenizers._regex.case_folding import case_variants, cased_characters
-from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
-from hf_bpe.pretokenizers._regex.parser import parse, translate
+from hf_bpe.pretokenizers._regex.parser import parse
 from hf_bpe.pretokenizers._regex.program import TooComplexError, compile_expression
 from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES
 from hf_bpe.pretokenizers._regex.translate import write
+from hf_bpe.reference import pre_tokenize
+from hf_bpe.reference._matching import Matcher
 from support.cases import case
 from support.expression_fuzz import ANCHORS, CHARACTERS, ESCAPES, GROUPS, LITERALS, MEMBERS, QUANTIFIERS
 from support.native_patterns import native_pieces
@@ -28,6 +27,8 @@ from support.profiles import by_profile, scaled, thorough
 from support.reference_matcher import split_by_definition
 from support.samples import CODE_POINTS
 from support.strategies import texts
+
+pytestmark = pytest.mark.usefixtures("native")
 
 # Beyond these planes there are private and unassigned code points only.
 EVERYTHING = "".join(
@@ -81,12 +82,14 @@ def split_by_tokenizers(text, expression):
 
 def assert_equal_pieces(expression, samples):
     expected = [split_by_tokenizers(text, expression) for text in samples]
-    assert [split(text, expression) for text in samples] == expected
-    assert_native_pieces(expression, samples, expected)
+    assert_pieces(expression, samples, expected)
 
 
-def assert_native_pieces(expression, samples, expected):
-    if native_core() is not None and r"\G" not in expression:  # the only construct that the core refuses
+def assert_pieces(expression, samples, expected):
+    """Check the pieces of the reference and of the core."""
+    pieces = [pre_tokenize(text.encode(), expression) for text in samples]
+    assert [[piece.decode() for piece in each] for each in pieces] == expected
+    if r"\G" not in expression:  # the only construct that the core refuses
         assert [native_pieces(text, expression) for text in samples] == expected
 
 
@@ -158,11 +161,9 @@ def test_case_variants_are_those_of_tokenizers():
 def assert_same_members(one_of):
     expression = f"{one_of}+"
     kept = pre_tokenizers.Split(Regex(expression), "removed", invert=True).pre_tokenize_str(EVERYTHING)
-    compiled, needs_mask = _compiled(expression)
-    found = compiled.finditer(hide_newer(EVERYTHING) if needs_mask else EVERYTHING)
-    assert [match.span() for match in found] == [span for _, span in kept]
-    natively = native_pieces(EVERYTHING, canonical_pattern([Split(expression, "Removed", invert=True)]))
-    assert natively is None or natively == [piece for piece, _ in kept]
+    assert Matcher(EVERYTHING).find(expression, EVERYTHING) == [span for _, span in kept]
+    natively = split(EVERYTHING, canonical_pattern([Split(expression, "Removed", invert=True)]))
+    assert natively == [piece for piece, _ in kept]
 
 
 @pytest.mark.parametrize("one_of", [r"\w", r"\s", r"\p{L}", "[[:punct:]]"])
@@ -260,28 +261,17 @@ UNNAMED = {name: expression for name, expression in IN_USE.items() if name not i
 @pytest.mark.parametrize("expression", UNNAMED.values(), ids=UNNAMED)
 def test_expression_in_use_splits_as_tokenizers_does(expression):
     expected = [split_by_tokenizers(text, expression) for text in [*NASTY, *SHORT]]
-    custom = f"{expression}(?#)"  # has no name, so it is translated
-    assert [split(text, custom) for text in [*NASTY, *SHORT]] == expected
-    assert_native_pieces(custom, [*NASTY, *SHORT], expected)
+    custom = f"{expression}(?#)"  # has no name, so it is compiled
+    assert_pieces(custom, [*NASTY, *SHORT], expected)
 
 
 @given(texts, st.sampled_from([*IN_USE.values()]))
 def test_expressions_in_use_split_any_text_as_tokenizers_does(text, expression):
-    expected = split_by_tokenizers(text, expression)
-    assert split(text, f"{expression}(?#)") == expected
-    assert_native_pieces(f"{expression}(?#)", [text], [expected])
+    assert_pieces(f"{expression}(?#)", [text], [split_by_tokenizers(text, expression)])
 
 
 def test_expressions_in_use_are_native(native):
     assert not [name for name, each in IN_USE.items() if not splits_natively(canonical_pattern([Split(each)]))]
-
-
-def test_stage_sees_each_piece_before_it_as_a_whole_text():
-    stages = [r"\d", r"^a|a$|\s+(?!\S)|\Gb"]
-    chain = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(stage), "isolated") for stage in stages])
-    for text in ["aa1aa  2bb", "a  1a\n", "1a1b  1"]:
-        pieces = [piece for part in split(text, stages[0]) for piece in split(part, stages[1])]
-        assert pieces == [piece for piece, _ in chain.pre_tokenize_str(text)]
 
 
 _members = st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=4).map("".join)
@@ -320,15 +310,15 @@ def test_native_core_matches_by_definition(expression, text):
         assume(False)
     assume(r"\G" not in expression)
     found = native_pieces(text, f"{expression}(?#)")
-    assert found is None or found == split_by_definition(text, node)
+    assert found == split_by_definition(text, node)
 
 
 def test_long_atomic_repetitions_and_deep_groups_are_split():
     def deep(levels, expression):
         return deep(levels - 1, expression) if levels else native_pieces("ab", expression)
 
-    assert native_pieces("a" * 302 + "b", "(?>a{0,300})b") in (["aa", "a" * 300 + "b"], None)
-    # Where the calling code has used most of the stack, Python splits.
+    assert native_pieces("a" * 302 + "b", "(?>a{0,300})b") == ["aa", "a" * 300 + "b"]
+    # Where the calling code has used most of the stack, there is no program.
     assert deep(600, "(?>b?(?:a|" * 48 + "b" + "))" * 48) in (["a", "b"], None)
 
 
@@ -338,7 +328,7 @@ def test_an_automaton_with_many_states_needs_little_memory():
     text = "".join(letters.choice("ab") for _ in range(100_000))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     pieces = native_pieces(text, "[ab]*a[ab]{150}(?#)")
-    assert pieces is None or "".join(pieces) == text
+    assert "".join(pieces) == text
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << (20 if sys.platform == "darwin" else 10)
 
 
@@ -412,7 +402,7 @@ REFUSED = [
 def test_construct_is_refused_with_its_name_and_column():
     for expression, column, what in REFUSED:
         with case(expression), pytest.raises(ValueError, match=re.escape(f"column {column}: {what}")):
-            translate(expression)
+            parse(expression)
 
 
 def test_refused_expressions_of_the_reference():
@@ -423,12 +413,12 @@ def test_refused_expressions_of_the_reference():
     for expression in (each.replace(r"\|", "|") for each in ours):
         pre_tokenizers.Split(Regex(expression), "isolated")  # takes it
         with pytest.raises(ValueError, match="cannot be used: column"):
-            split("ab", expression)
+            canonical_pattern(expression)
     for expression in none:
         with pytest.raises(Exception, match="Oniguruma error"):
             Regex(expression)
         with pytest.raises(ValueError, match="cannot be used: column"):
-            split("ab", expression)
+            canonical_pattern(expression)
     missing = {rf"\{char}" for char in _expressions._UNSUPPORTED_ESCAPES if not char.isdigit()}
     missing |= {f"(?{char}" for char in _expressions._UNSUPPORTED_GROUPS}
     assert [construct for construct in missing if not any(construct in each for each in (*ours, *none))] == []

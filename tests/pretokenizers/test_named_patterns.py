@@ -47,7 +47,7 @@ class Finder:
 sys.meta_path.insert(0, Finder)
 from tokenizers import Tokenizer
 from hf_bpe import BPETokenizer, count
-from hf_bpe.pretokenizers import NAMES, canonical_pattern, find_safe_cuts, split
+from hf_bpe.pretokenizers import NAMES, canonical_pattern, split
 
 assert "glm9" in NAMES
 text = "Hello, world 2024 it's\n\n the lowest low; ünï 12345  x" * 3
@@ -56,8 +56,6 @@ assert canonical_pattern(expression) == tokenizer.pattern == "glm9"
 assert sorted(count([text], pattern="glm9").items()) == sorted(
     {word.encode(): split(text, "glm9").count(word) for word in split(text, "glm9")}.items()
 )
-for cut in find_safe_cuts(text, "glm9"):
-    assert split(text[:cut], "glm9") + split(text[cut:], "glm9") == split(text, "glm9")
 tokenizer.save_pretrained("saved")
 assert BPETokenizer.from_pretrained("saved").pattern == "glm9"
 assert Tokenizer.from_file("saved/tokenizer.json").encode(text).ids == tokenizer.encode(text)
@@ -93,7 +91,7 @@ def test_core_has_the_scanners_that_the_table_says(native):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(texts)
-def test_compiled_pattern_cuts_as_the_engine_in_python(native, name, text):
+def test_compiled_pattern_cuts_as_its_scanner(native, name, text):
     chain = compile_natively(native, name)
     pieces = native.pre_tokenize(text.encode("utf-8", "surrogateescape"), chain)
     assert [piece.decode("utf-8", "surrogateescape") for piece in pieces] == split(text, name)

@@ -1,18 +1,13 @@
 """Splitting by the compiled expressions of the native core."""
 
-import importlib.util
-
+from hf_bpe._native_core import native_core
 from hf_bpe.pretokenizers._native import compile_natively
 
 
 def native_pieces(text, pattern):
-    """Return the pre-tokens that the native core makes of a text as str; None if there is no program."""
-    if importlib.util.find_spec("hf_bpe._native") is None:
-        return None
-    from hf_bpe import _native
-
-    chain = compile_natively(_native, pattern)
+    """Return the pre-tokens that the core makes of a text by a compiled pattern; None if there is no program."""
+    chain = compile_natively(native_core(), pattern)
     if isinstance(chain, str):
         return None
-    pieces = _native.pre_tokenize(text.encode("utf-8", "surrogateescape"), chain)
+    pieces = native_core().pre_tokenize(text.encode("utf-8", "surrogateescape"), chain)
     return [piece.decode("utf-8", "surrogateescape") for piece in pieces]

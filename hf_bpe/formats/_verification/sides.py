@@ -15,7 +15,7 @@ from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._pipeline import Pipeline, without_idle_ignore_merges
-from hf_bpe.pretokenizers._patterns import canonical_pattern, split
+from hf_bpe.pretokenizers import canonical_pattern, split
 
 _SHOWN = 12
 

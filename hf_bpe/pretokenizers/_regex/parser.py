@@ -1,6 +1,6 @@
 r"""Split expressions in Oniguruma's syntax, which is what `tokenizer.json` means by an expression.
 
-`parse` reads an expression into a tree, `translate` writes it for the `regex` package. The two libraries read some
+`parse` reads an expression into a tree, which `write` writes for the `regex` package. The two libraries read some
 syntax differently: in Oniguruma `^` and `$` are ends of lines, `a{2,3}+` is a repeated repetition, classes nest. What
 is not understood here is refused, never passed on, because another meaning would silently give other ids.
 """
@@ -16,7 +16,6 @@ from hf_bpe.pretokenizers._regex.case_folding import folds_to_several, sequences
 from hf_bpe.pretokenizers._regex.checks import has_implicit_line_anchor, is_no_target, may_be_empty
 from hf_bpe.pretokenizers._regex.properties import LONE_WORD
 from hf_bpe.pretokenizers._regex.reader import MAX_DEPTH, ExpressionReader, either_case
-from hf_bpe.pretokenizers._regex.translate import write
 from hf_bpe.pretokenizers._regex.tree import (
     ANYTHING,
     Alternation,
@@ -32,7 +31,7 @@ from hf_bpe.pretokenizers._regex.tree import (
     ranges_of,
 )
 
-__all__ = ["MAX_LENGTH", "check_length", "parse", "translate"]
+__all__ = ["MAX_LENGTH", "check_length", "parse"]
 
 MAX_LENGTH = 10_000
 """Characters of an expression, and of all expressions of a chain together; the longest in use have 1,100."""
@@ -85,21 +84,6 @@ def parse(expression: str) -> Node:
         return _Parser(expression).parse()
     except RecursionError:  # the calling code may have left little room
         raise ValueError("groups that are nested too deeply for the rest of the stack; expected fewer") from None
-
-
-def translate(expression: str) -> str:
-    r"""Return the expression of the `regex` package that matches as Oniguruma reads `expression` in `tokenizers`.
-
-    Raises:
-        ValueError: as `parse`.
-
-    >>> translate(r"^(?i:k|[a-c&&[^b]])")
-    '(?V1)(?:\\A|(?<=\\n)(?!\\Z))(?:[Kk\\u212a]|[ACac])'
-    >>> translate(r"(a)\1")
-    Traceback (most recent call last):
-    ValueError: column 4: \1, a back-reference, is not supported; expected an expression without it
-    """
-    return write(parse(expression)).expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,13 +63,17 @@ class Written(NamedTuple):
 
 
 def write(node: Node) -> Written:
-    """Return the expression that matches as a tree does.
+    r"""Return the expression that matches as a tree does.
 
     Properties are those of `regex`, over masked text. But where the tree tells a masked character from its stand-in,
     all characters of a property are spelled out, which is slower, and the text is not masked.
 
     Raises:
         ValueError: as `check_expansion`, or the expression is too long.
+
+    >>> from hf_bpe.pretokenizers._regex.parser import parse
+    >>> write(parse(r"^(?i:k|[a-c&&[^b]])")).expression
+    '(?V1)(?:\\A|(?<=\\n)(?!\\Z))(?:[Kk\\u212a]|[ACac])'
     """
     check_expansion(node)
     masked = _Writer(spells_out=False)
