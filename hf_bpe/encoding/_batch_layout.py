@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe.encoding._encoder import Ids, Numbers, TemplateIds, filled_up
+from hf_bpe.encoding._encoder import Ids, Numbers, TemplateIds
 
 Value = TypeVar("Value")
 
@@ -131,8 +131,9 @@ class Layout:
         return self.filled_up(values, padding)
 
     def filled_up(self, values: list[Value], padding: Value) -> list[Value]:
-        """Return the values of a row with padding."""
-        return values if self.width is None else filled_up(values, self.width, padding, self.pads_left)
+        """Return the values of a row with padding; those of a row that is longer than all others as they are."""
+        missing = [padding] * ((self.width or 0) - len(values))
+        return missing + values if self.pads_left else values + missing
 
 
 def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,6 @@ from hf_bpe.reference._dropout import Dropout
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-Value = TypeVar("Value")
 
 AnyText = str | bytes
 Ids = npt.NDArray[np.uint32]
@@ -297,12 +295,6 @@ class Encoder(Protocol):
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
     ) -> tuple[Numbers, Numbers]:
         """Return the padded rows and the masks of `rows_to_lists` as arrays; raise a ValueError for a longer row."""
-
-
-def filled_up(row: list[Value], length: int, padding: Value, is_left: bool) -> list[Value]:
-    """Return a row with padding up to a length; a row that is longer stays as it is."""
-    missing = [padding] * (length - len(row))
-    return missing + row if is_left else row + missing
 
 
 def make_splitter(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:

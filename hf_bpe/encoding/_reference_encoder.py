@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, count
 from operator import index
 
 import numpy as np
 
 from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._batch_layout import Layout
 from hf_bpe.encoding._encoder import (
     AddedTokenTuple,
     AnyText,
@@ -20,7 +22,6 @@ from hf_bpe.encoding._encoder import (
     TemplateIds,
     as_str,
     characters_of_bytes,
-    filled_up,
     is_skipped,
     make_splitter,
 )
@@ -28,6 +29,7 @@ from hf_bpe.encoding._token_bytes import token_bytes
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR, to_printable
 from hf_bpe.reference._characters import CharacterEncoder
 from hf_bpe.reference._encoder import Encoder as ByteEncoder
+from hf_bpe.reference._splitting import utf8
 
 Span = tuple[int, int]
 PreTokenIds = tuple[list[int], list[Span]]
@@ -79,16 +81,7 @@ class ReferenceEncoder(Encoder):
         return other
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
-        if self._bytes is None or options.dropout is not None:
-            return self._encode(text, options)[0]
-        ids: list[int] = []  # without offsets, which take most of the time
-        for part in self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens):
-            if isinstance(part, int):
-                ids.append(part)
-                continue
-            spaced = " " + part if options.add_prefix_space and part[0] != " " else part
-            ids += self._bytes.encode(_bytes_of(spaced), options.unknown_id)
-        return ids
+        return self._encode(text, options)[0]
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
         return _in_arrays(self.encode_batch(texts, options, threads))
@@ -103,7 +96,7 @@ class ReferenceEncoder(Encoder):
         ids: list[int] = []
         places: list[tuple[int, int, int]] = []  # in bytes of the repaired text
         repaired, parts = as_str(text), count()
-        offsets = [0, *accumulate(len(_bytes_of(char)) for char in repaired)]
+        offsets = [0, *accumulate(len(utf8(char)) for char in repaired)]
         for start, stop, added in self._splitter.spans(repaired, split_special_tokens=options.split_special_tokens):
             pre_tokens: list[PreTokenIds] | Iterator[PreTokenIds]
             if added is not None:
@@ -124,7 +117,7 @@ class ReferenceEncoder(Encoder):
     def _of_bytes(self, text: str, lowest: int, options: Options) -> Iterator[PreTokenIds]:
         """Yield the pre-tokens of text between added tokens, of which `lowest` is the place of the first byte."""
         assert self._bytes is not None
-        data, at = _bytes_of(text), lowest
+        data, at = utf8(text), lowest
         if options.add_prefix_space and not data.startswith(b" "):
             data, at = b" " + data, at - 1  # the prefix space has the position of the first character
         for pre_token, ids in self._bytes.pre_tokens(data, options.dropout, at):
@@ -153,7 +146,7 @@ class ReferenceEncoder(Encoder):
         if options.dropout is not None:
             raise ValueError("dropout: is not available for a model whose alphabet is characters")
         for piece in self._characters.pieces(text, is_first=start == 0 and not options.continued):
-            numbers = [number for number, char in enumerate(piece.text, piece.start) for _ in _bytes_of(char)]
+            numbers = [number for number, char in enumerate(piece.text, piece.start) for _ in utf8(char)]
             ends = accumulate(each.size for each in piece.ids)
             chars = [(numbers[end - each.size], numbers[end - 1]) for each, end in zip(piece.ids, ends, strict=True)]
             # What is put before the text has the place of its first character.
@@ -191,18 +184,11 @@ class ReferenceEncoder(Encoder):
     def rows_to_lists(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
     ) -> tuple[list[list[int]], list[list[int]]]:
-        rows = []
-        for row in spans.tolist():
-            ids_of_row = [*template_ids[0]]
-            for (begin, end), after in zip(row, template_ids[1:], strict=True):
-                ids_of_row += [*ids[begin:end].tolist(), *after]
-            rows.append(ids_of_row)
-        masks = [[1] * len(row) for row in rows]
-        if padding is not None:
-            length = max(map(len, rows), default=0) if padding.length is None else padding.length
-            rows = [filled_up(row, length, padding.pad_id, padding.is_left) for row in rows]
-            masks = [filled_up(mask, length, 0, padding.is_left) for mask in masks]
-        return rows, masks
+        padding = Padding(0, 0, False) if padding is None else padding
+        layout = Layout(ids, spans, template_ids, pads_left=padding.is_left)
+        layout = replace(layout, width=layout.longest if padding.length is None else padding.length)
+        rows = [layout.row(row, padding.pad_id) for row in range(len(spans))]
+        return rows, [layout.filled_up([1] * length, 0) for length in layout.lengths.tolist()]
 
     def rows_to_arrays(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
@@ -213,10 +199,6 @@ class ReferenceEncoder(Encoder):
             raise ValueError("padding: expected a length that no row exceeds")
         shape = len(rows), length
         return np.array(rows, np.int64).reshape(shape), np.array(masks, np.int64).reshape(shape)
-
-
-def _bytes_of(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:
