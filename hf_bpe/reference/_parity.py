@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -56,7 +56,6 @@ def learn_parity_merges(
     languages: Sequence[Mapping[bytes, int]],
     dev: Sequence[Mapping[bytes, int]],
     options: ParityOptions,
-    progress: Callable[[int], object] | None = None,
 ) -> ParityMerges:
     """Learn merges from the pre-tokens of several languages and how often each occurs.
 
@@ -73,7 +72,6 @@ def learn_parity_merges(
         languages: pre-token → number of occurrences, for each language.
         dev: the pre-tokens of parallel texts, for each language; empty for none.
         options: how to learn.
-        progress: called with the number of merges learned, after each.
 
     >>> learn_parity_merges([{b"aab": 9}, {b"ccd": 2}], [{b"aab": 1}, {b"ccd": 1}], ParityOptions(max_merges=2))
     ParityMerges(merges=[(b'a', b'b'), (b'c', b'd')], chosen=[0, 1])
@@ -99,18 +97,16 @@ def learn_parity_merges(
                 needs = [words.length for words in measured]
             chosen = _worst_off(needs, left, last if window else None, options.alpha)
             words = texts[chosen]
-        pair = words.best(learning.tie_break)
-        if pair is None or words.pairs[pair] < learning.min_count:
+        pair, count = words.best(learning.tie_break)
+        if pair is None or count < learning.min_count:
             if is_global:
                 break
             left[chosen] = False
             continue
         found.merges.append(pair)
         found.chosen.append(chosen)
-        for each in {id(words): words for words in (whole, *texts, *measured)}.values():
+        for each in [whole, *texts, *(measured if measured is not texts else [])]:
             each.merge(pair)
-        if progress is not None:
-            progress(len(found.merges))
     return found
 
 
@@ -125,52 +121,38 @@ def _worst_off(needs: Sequence[float], left: Sequence[bool], last: deque[int] | 
 
 
 class _Words:
-    """The words of a language as tokens, and how often each pair occurs.
-
-    Attributes:
-        length: the number of tokens.
-        pairs: how often each pair occurs.
-    """
+    """The words of a language as tokens."""
 
     def __init__(self, counts: Mapping[bytes, int], max_token_bytes: int | None) -> None:
-        self._words = [[word[i : i + 1] for i in range(len(word))] for word in counts]
-        self._counts = [*counts.values()]
-        self._limit = max_token_bytes
-        self._places: dict[Merge, set[int]] = defaultdict(set)
-        self.length = 0
-        self.pairs: Counter[Merge] = Counter()
-        for number in range(len(self._words)):
-            self._add(number, 1)
+        self._counts = {tuple(word[i : i + 1] for i in range(len(word))): count for word, count in counts.items()}
+        self._limit = math.inf if max_token_bytes is None else max_token_bytes
 
-    def best(self, tie_break: str) -> Merge | None:
-        """Return the pair of the highest count, the greatest of equals."""
+    @property
+    def length(self) -> int:
+        """The number of tokens."""
+        return sum(count * len(word) for word, count in self._counts.items())
 
-        def key(pair: Merge) -> tuple[int, tuple[bytes, bytes] | tuple[str, str]]:
-            first, second = pair
-            return self.pairs[pair], pair if tie_break == "lexicographic" else (
-                to_printable(first),
-                to_printable(second),
-            )
-
-        return max((pair for pair, count in self.pairs.items() if count > 0), key=key, default=None)
+    def best(self, tie_break: str) -> tuple[Merge | None, int]:
+        """Return the pair of the highest count, the greatest of equals, and this count; or None and 0."""
+        pairs: Counter[Merge] = Counter()
+        for word, count in self._counts.items():
+            for first, second in pairwise(word):
+                if len(first) + len(second) <= self._limit:
+                    pairs[first, second] += count
+        shown: Callable[[bytes], bytes | str] = bytes if tie_break == "lexicographic" else to_printable
+        best = max(pairs, key=lambda pair: (pairs[pair], *map(shown, pair)), default=None)
+        return best, 0 if best is None else pairs[best]
 
     def merge(self, pair: Merge) -> None:
         """Replace a pair by one token everywhere, from left to right in each word."""
-        first, second = pair
-        for number in sorted(self._places.pop(pair, ())):
-            self._add(number, -1)
-            word, merged, at = self._words[number], list[bytes](), 0
-            while at < len(word):
-                is_pair = tuple(word[at : at + 2]) == pair
-                merged.append(first + second if is_pair else word[at])
-                at += 1 + is_pair
-            self._words[number] = merged
-            self._add(number, 1)
+        self._counts = {_merged(word, pair): count for word, count in self._counts.items()}
 
-    def _add(self, number: int, sign: int) -> None:
-        word, count = self._words[number], sign * self._counts[number]
-        self.length += count * len(word)
-        for pair in pairwise(word):
-            if self._limit is None or len(pair[0]) + len(pair[1]) <= self._limit:
-                self.pairs[pair] += count
-                self._places[pair].add(number)
+
+def _merged(word: tuple[bytes, ...], pair: Merge) -> tuple[bytes, ...]:
+    tokens: list[bytes] = []
+    at = 0
+    while at < len(word):
+        size = 2 if word[at : at + 2] == pair else 1
+        tokens.append(b"".join(word[at : at + size]))
+        at += size
+    return tuple(tokens)

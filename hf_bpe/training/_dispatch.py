@@ -82,6 +82,8 @@ def learn_parity_merges(
 ) -> ParityMerges:
     """Learn merges for several languages; see `reference._parity.learn_parity_merges`.
 
+    `progress` is called with the number of merges learned, after each.
+
     Raises:
         OverflowError, ValueError: see `learn_merges`.
         RuntimeError: there is no native core.
