@@ -112,42 +112,6 @@ def test_overlapping_tokens_are_found_as_by_tokenizers(native, drawn, chunk_byte
         assert [i for block in blocks for i in block.tolist()] == theirs.encode(text + text).ids
 
 
-FOUND = [
-    ("a <s>  b", ["a ", 1, "  b"]),
-    ("a <l>  b", ["a", 2, "  b"]),
-    ("a <r>  b", ["a ", 3, "b"]),
-    ("a\u2003<lr>\r\n", ["a", 4]),
-    ("<r>  <l>", [3, 2]),  # what one has stripped is gone for the other
-    ("<w> <w>x <w>\u0301 <w>", [5, " <w>x <w>\u0301 ", 5]),
-    ("<s><s>>", [1, 6]),  # the longest of those that begin there
-    ("<nn><nn", ["<", 7, 8]),  # what is not normalized goes first, though it begins later
-    ("", []),
-    ("x", ["x"]),
-]
-
-
-def test_flags_do_what_they_say():
-    tokens = {
-        1: AddedToken("<s>", normalized=False),
-        2: AddedToken("<l>", lstrip=True),
-        3: AddedToken("<r>", rstrip=True),
-        4: AddedToken("<lr>", lstrip=True, rstrip=True, special=True),
-        5: AddedToken("<w>", single_word=True),
-        6: AddedToken("<s>>", normalized=False),
-        7: AddedToken("nn>", normalized=False),
-        8: AddedToken("<nn", normalized=True),
-    }
-    for text, parts in FOUND:
-        with case(text):
-            assert AddedTokenSplitter(tokens).split(text) == parts
-
-
-def test_split_special_tokens_leaves_special_tokens_as_text():
-    splitter = AddedTokenSplitter({1: AddedToken("<s>", special=True), 2: AddedToken("<o>")})
-    assert splitter.split("<s><o>") == [1, 2]
-    assert splitter.split("<s><o>", split_special_tokens=True) == ["<s>", 2]
-
-
 def test_contents_are_text_not_regular_expressions():
     contents = [".", "[a-z]", "a|b", "(", "\\", "^", "$", "#", "\n", " ", "(?i)x", "{2}", "&&", "--", "~~"]
     splitter = AddedTokenSplitter({number: AddedToken(content) for number, content in enumerate(contents)})

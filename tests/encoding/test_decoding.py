@@ -40,26 +40,13 @@ def test_rows_are_decoded_as_each_is(tokenizer, data, skip):
 def test_decode_accepts_ids_of_all_kinds(tokenizer):
     ids = tokenizer.encode("low你好")
     for kind in (ids, tuple(ids), np.array(ids, np.uint16), [*np.array(ids)]):
-        check_all_ways(tokenizer, kind)
+        assert tokenizer.decode(kind) == "low你好"
+        assert tokenizer.decode([kind, kind]) == tokenizer.batch_decode([kind, kind]) == ["low你好"] * 2
+        assert tokenizer.convert_ids_to_tokens(kind) == tokenizer.tokenize("low你好")
+        assert tokenizer.decode([*kind, 10**6]) == "low你好"
     assert tokenizer.decode(np.array([ids, ids])) == ["low你好"] * 2
     assert tokenizer.decode(ids[0]) == tokenizer.decode(np.int64(ids[0])) == "low"
     assert tokenizer.decode([[], ids]) == ["", "low你好"]
-
-
-def test_tensors_of_torch_are_decoded(tokenizer):
-    torch = pytest.importorskip("torch", reason="tensors of torch need torch")
-    ids = torch.tensor(tokenizer.encode("low你好"))
-    for kind in (ids, [*ids]):
-        check_all_ways(tokenizer, kind)
-    assert tokenizer.decode(torch.stack([ids, ids])) == ["low你好"] * 2
-    assert tokenizer.decode(ids[0]) == "low"
-
-
-def check_all_ways(tokenizer, kind):
-    assert tokenizer.decode(kind) == "low你好"
-    assert tokenizer.decode([kind, kind]) == tokenizer.batch_decode([kind, kind]) == ["low你好"] * 2
-    assert tokenizer.convert_ids_to_tokens(kind) == tokenizer.tokenize("low你好")
-    assert tokenizer.decode([*kind, 10**6]) == "low你好"
 
 
 def test_cleaning_up_is_for_calls_to_ask(tokenizer):
@@ -108,18 +95,6 @@ def test_errors_are_handled_as_the_tokenizer_says():
         stream.step(0x28)
     with pytest.raises(UnicodeDecodeError):
         tokenizer.decode([[0xFF]])
-
-
-@given(st.data(), st.booleans())
-def test_tokens_and_ids_are_converted_both_ways(tokenizer, fast, data, skip):
-    ids = data.draw(ids_of(tokenizer))
-    tokens = tokenizer.convert_ids_to_tokens(ids)
-    assert tokens == fast.convert_ids_to_tokens(ids)
-    assert tokenizer.convert_tokens_to_ids(tokens) == ids
-    assert tokenizer.convert_tokens_to_string(tokens) == tokenizer.decode(ids)
-    assert tokenizer.convert_ids_to_tokens(ids, skip_special_tokens=skip) == [
-        token for token in tokens if not (skip and token == "<|x|>")
-    ]
 
 
 def test_unknown_tokens_become_unk_token(tokenizer):

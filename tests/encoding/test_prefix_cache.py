@@ -24,6 +24,7 @@ from support.small_tokenizers import LONG, pieces, tokenizer_of, tokenizers
 
 ENGLISH = "the lowest of the low, isn't it?\n\n  The newest 2024 of <|x|>the new: lower and lower; "
 DECOMPOSED = "e\u0301 caf\u00e9 \u4f60\u597d "
+JOINING = ["e", "\u0301", "\ufe0f", "\u1100", "\u1161", "\U0001f469\u200d\U0001f4bb"]
 COMPOSED = [unicodedata.normalize("NFC", text) for text in (DECOMPOSED, LONG)]
 
 
@@ -39,7 +40,7 @@ def edited(random, texts):
     text = text[: len(text) - random.choice([0, 0, 1, 8, 300, len(text) // 2])]
     parts = random.sample([ENGLISH, *COMPOSED, "<|x|>", " ", "\n", "\u2581", "\u00e9", "low"], 3)
     if random.random() < 0.1:
-        parts.append(DECOMPOSED)
+        parts.append(random.choice([DECOMPOSED, *JOINING]))
     text += "".join(random.choice(parts) for _ in range(random.choice([1, 3, 40, 300])))
     texts[random.randrange(len(texts))] = text = text if len(text) < 50_000 else text[:2000]
     return text

@@ -2,14 +2,12 @@
 
 import unicodedata
 from functools import partial
-from random import Random
 
 import pytest
 from tokenizers import AddedToken
 
 from hf_bpe._native_core import require_core
 from hf_bpe.encoding._encoder import Options
-from support.profiles import by_profile, scaled
 from support.small_tokenizers import tokenizer_of
 
 ENGLISH = "the lowest of the low, isn\u2019t it?\n\nThe newest 2024 of <|x|>the new: lower and lower; "
@@ -104,28 +102,3 @@ def test_surrogates_at_all_places_of_wide_texts():
                     text = width + "a" * shift + pair * 6000
                     for end in ("", "low ", pair + " low"):
                         assert tokenizer.encode(text + end) == without_cache(tokenizer, text + end)
-
-
-@scaled
-def test_edits_of_composed_and_decomposed_conversations(tokenizer):
-    random, texts = Random(4), [ENGLISH * 100, ENGLISH * 20 + WIDE]
-    for _ in range(by_profile(quick=40, thorough=4000)):
-        text = random.choice(texts)
-        text = text[: len(text) - random.choice([0, 0, 1, 8, 300])]
-        parts = [
-            ENGLISH,
-            ENGLISH,
-            ENGLISH,
-            "<|x|>",
-            "e",
-            "\u4f60",
-            WIDE,
-            "\u0301",
-            "\ufe0f",
-            "\u1100",
-            "\u1161",
-            DECOMPOSED,
-        ]
-        text += "".join(random.choice(parts) for _ in range(random.choice([1, 2, 30])))
-        texts[random.randrange(2)] = text = text if len(text) < 60_000 else ENGLISH * 20
-        check(tokenizer, text)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_bpe import BPEModel, BPETokenizer, train
-from hf_bpe.encoding._encoder import AddedTokenTuple, Options
+from hf_bpe import BPEModel, train
+from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import pattern_expression
 from support import oracle
@@ -13,37 +13,6 @@ from support.cases import case
 from support.strategies import of_tokens, texts
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
-SPECIAL = AddedTokenTuple("<|x|>", 260, *[True] + [False] * 4)
-# No merge makes "abc", nor what begins with a space.
-VOCAB = BYTES | {256: b"ab", 257: b"abc", 258: b" abc", 259: b"abcabc", 260: b"<|x|>"}
-
-
-def encode(text, pattern="gpt2", ignore_merges=True, **options):
-    encoder = make_encoder(BPEModel(VOCAB, [(b"a", b"b")], ["<|x|>"], pattern, ignore_merges), (SPECIAL,))
-    return encoder.encode(text, Options(**options))
-
-
-@pytest.mark.parametrize("pattern", ["gpt2", "o200k", r"\s?\w+|[^\w\s]+|\s"])
-def test_ignore_merges_applies_to_whole_pre_tokens_only(pattern):
-    assert encode("abc abc!", pattern) == [257, 258, 33]
-    assert encode("abc abc!", pattern, ignore_merges=False) == [256, 99, 32, 256, 99, 33]
-    assert encode("abcd  abc", pattern) == [256, 99, 100, 32, 258]
-
-
-def test_without_a_pattern_a_segment_is_the_pre_token():
-    assert encode("abc", None) == [257]
-    assert encode("abc<|x|>abcabc<|x|>abc abc", None) == [257, 260, 259, 260, 256, 99, 32, 256, 99]
-    assert encode(b"abcabc", None) == [259]
-
-
-def test_the_prefix_space_is_part_of_the_pre_token():
-    for pattern in ("gpt2", None):
-        assert encode("abc<|x|>abc", pattern, add_prefix_space=True) == [258, 260, 258]
-        assert encode(" abc", pattern, add_prefix_space=True) == [258]
-
-
-def test_special_token_taken_for_text_is_not_found_as_a_word():
-    assert encode("<|x|>", None, split_special_tokens=True) == [*b"<|x|>"]
 
 
 def test_a_word_may_have_the_highest_id():
@@ -104,15 +73,6 @@ def test_ids_of_unmerged_tokens_are_those_of_tiktoken(model, data):
     encoder = make_encoder(model)
     for text in batch:
         assert encoder.encode(text, Options()) == theirs.encode_ordinary(text)
-
-
-def test_offsets_and_words_of_a_call_are_those_of_whole_words():
-    tokenizer = BPETokenizer(model=BPEModel(VOCAB, [(b"a", b"b")], ["<|x|>"], ignore_merges=True))
-    called = tokenizer("abc abc!", return_offsets_mapping=True)
-    assert called["input_ids"] == [257, 258, 33]
-    assert called["offset_mapping"] == [(0, 3), (3, 7), (7, 8)]
-    assert called.word_ids() == [0, 1, 2]
-    assert tokenizer.tokenize("abc abc") == ["abc", "Ġabc"]
 
 
 def test_training_from_whole_words_keeps_ignore_merges():

@@ -1,7 +1,6 @@
 """The native core gives what the reference gives, whatever the threads, chunks and instructions."""
 
 import collections
-import functools
 import itertools
 import os
 import random
@@ -16,28 +15,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_bpe import BPEModel, Source, count, reference
+from hf_bpe import Source, count, reference
 from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._native import read_words as read_natively
 from hf_bpe.counting._runs import RunOfCounts, read_words
-from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import NAMES
 from hf_bpe.reference._options import LearningOptions
-from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
 from support.engines import use_engine
 from support.learning import learn_merges
 from support.patience import PATIENCE
-from support.profiles import by_profile, scaled, thorough
-from support.samples import CODE_POINTS
+from support.profiles import by_profile, scaled
 from support.strategies import any_bytes, corpora, initial_merges, long_bytes, words
 
 pytestmark = pytest.mark.usefixtures("native")
 
 BUILT_IN = [*NAMES, None]
-# Of every class that a pattern tells from another, and of the lengths of UTF-8.
-MEMBERS = ["a", "s", "Z", "é", "Ǆ", "ǅ", "ʰ", "你", "𝒳", "\u0301", "1", "²", "𝟙", "!", "'", "/", "—", "👋", "\u0378"]
-MEMBERS += ["\u3400", "\u3007", "\u2e80", "\U00016ff0", "\u304b", "\u3099", "\u30fb", "\u3040", "\x01"]
-MEMBERS += [" ", "\t", "\n", "\r", "\u00a0", "\u3000", "ſ", "'s", "'LL"]
 
 
 def words_of(counter):
@@ -57,17 +49,6 @@ def split_natively(native, data, pattern):
 @settings(max_examples=by_profile(quick=30, thorough=150))
 @given(data=any_bytes | long_bytes)
 def test_splits_are_those_of_the_reference(native, pattern, data):
-    assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
-
-
-@scaled
-@pytest.mark.parametrize("pattern", NAMES)
-def test_code_points_in_context_are_split_as_by_the_reference(native, pattern):
-    rng = random.Random(pattern)
-    draw = functools.partial(rng.choices, MEMBERS, k=2)
-    every = by_profile(quick=0x800, thorough=0x32000)  # from there on, nearly none is assigned
-    characters = CODE_POINTS[:every] + rng.sample(CODE_POINTS, by_profile(quick=2_000, thorough=5_000))
-    data = "".join(itertools.chain.from_iterable((*draw(), char, *draw()) for char in characters)).encode()
     assert split_natively(native, data, pattern) == reference.pre_tokenize(data, pattern)
 
 
@@ -302,18 +283,6 @@ def test_merges_of_real_text_are_those_of_the_reference(native, test_data, name)
         assert learn_merges(counts, **options) == reference.learn_merges(expected, **options)
 
 
-@thorough
-@pytest.mark.parametrize("name", ["english", "code", "multilingual"])
-def test_superwords_of_real_text_are_those_of_the_reference(native, test_data, name):
-    text = (test_data / "text" / f"{name}.txt").read_text("utf-8")[:150_000].encode()
-    initial = reference.learn_merges(reference.count_pre_tokens([text], "gpt2"), max_merges=500)
-    pieces = reference.count_pre_tokens([text], SUPERWORD_PATTERN)
-    options = {"initial": initial, "max_merges": 300, "max_words": 4, "colon_space": False}
-    expected = reference.learn_merges(pieces, **options)
-    assert any(b" " in second[1:] for _, second in expected)
-    assert learn_merges(pieces, threads=2, **options) == expected
-
-
 class Stop(Exception):
     pass
 
@@ -404,10 +373,3 @@ def test_ctrl_c_is_heard_by_the_core(function, code):
     )
     assert "KeyboardInterrupt" in ran.stderr
     assert ran.returncode in (130, -signal.SIGINT)
-
-
-def test_empty_words_have_no_ids():
-    vocab = {**{number: bytes([number]) for number in range(256)}, 256: b"\0\0"}
-    encoder = make_encoder(BPEModel(vocab, [(b"\0", b"\0")]))
-    ids, offsets = encoder.merge_words([b"", b"\0\0", b""], 0)
-    assert (ids.tolist(), offsets.tolist()) == ([256], [0, 0, 1, 1])

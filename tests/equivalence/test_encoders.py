@@ -176,19 +176,6 @@ def test_rows_have_sequences_and_template_ids(native, data, sequences, pad_id, i
         assert [[*line[keep == 1]] for line, keep in zip(*expected, strict=True)] == rows
 
 
-def test_rows_that_cannot_be_are_refused(native):
-    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
-    ids = np.arange(4, dtype=np.uint32)
-    for wrong in ([[[0, 5]]], [[[3, 2]]], [[[-1, 2]]]):
-        with pytest.raises(ValueError, match="expected each to begin before it ends"):
-            encoder.rows_to_lists(ids, np.array(wrong), [[], []], None)
-    for template_ids in ([], [[]], [[], [], []]):
-        with pytest.raises(ValueError, match="template_ids one more than sequences"):
-            encoder.rows_to_lists(ids, np.array([[[0, 4]]]), template_ids, None)
-    with pytest.raises(ValueError, match="a length that no row exceeds"):
-        encoder.rows_to_arrays(ids, np.array([[[0, 4]]]), [[], []], Padding(3, 0, False))
-
-
 def test_places_of_characters_and_parts():
     model = BPEModel(
         {**{byte: bytes([byte]) for byte in range(256)}, 256: b" a", 257: "é".encode()},
@@ -328,16 +315,6 @@ def test_decoding_gives_the_bytes_back(native, model, data, skipped):
     )
 
 
-def test_an_id_that_is_none_is_a_key_error():
-    encoder = make_encoder(BPEModel({3: b"a", 4: b"bc"}, []))
-    assert encoder.decode([3, 4], b"") == b"abc"
-    for wrong in (0, 5, -1, 2**32 - 1, 2**32, 2**70):
-        with pytest.raises(KeyError):
-            encoder.decode([3, wrong], b"")
-    with pytest.raises(TypeError):
-        encoder.decode(["3"], b"")
-
-
 @given(st.data(), added_tokens())
 def test_pickles_encode_alike_and_hold_the_definition_only(native, data, tokens):
     for encoder in data.draw(encoders(native, tokens)):
@@ -420,15 +397,6 @@ def test_a_forked_process_encodes_while_threads_of_its_parent_do(native):
         stop.set()
         for thread in threads:
             thread.join()
-
-
-def test_texts_of_other_types_are_refused():
-    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
-    for wrong in (5, None, ["a"], bytearray(b"ab"), memoryview(b"ab")):
-        with pytest.raises(TypeError, match="expected str or bytes, got"):
-            encoder.encode(wrong, Options())
-        with pytest.raises(TypeError, match="expected str or bytes, got"):
-            encoder.encode_batch(["a", wrong], Options(), 1)
 
 
 def test_first_byte_without_a_token_is_named_by_any_threads(native):

@@ -24,7 +24,6 @@ from support.cases import case
 from support.expression_fuzz import ANCHORS, CHARACTERS, ESCAPES, GROUPS, LITERALS, MEMBERS, QUANTIFIERS
 from support.native_patterns import native_pieces
 from support.profiles import by_profile, scaled, thorough
-from support.reference_matcher import split_by_definition
 from support.samples import CODE_POINTS
 from support.strategies import texts
 
@@ -300,17 +299,6 @@ def test_any_expression_splits_as_tokenizers_does_or_is_refused(expression, samp
     except ValueError:
         assume(False)
     assert_equal_pieces(f"{expression}(?#)", samples)
-
-
-@given(expressions, _short_texts)
-def test_native_core_matches_by_definition(expression, text):
-    try:
-        node = parse(expression)
-    except ValueError:
-        assume(False)
-    assume(r"\G" not in expression)
-    found = native_pieces(text, f"{expression}(?#)")
-    assert found == split_by_definition(text, node)
 
 
 def test_long_atomic_repetitions_and_deep_groups_are_split():

@@ -136,12 +136,14 @@ def test_pieces_of_an_early_stage_end_the_text_of_the_next(name, text, pieces):
 
 @scaled
 @pytest.mark.parametrize("name", NAMES)
-def test_code_points_in_context_are_split_as_by_tokenizers(name):
+def test_code_points_in_context_are_split_as_by_tokenizers(native, name):
     rng = random.Random(name)
     contexts = ["", "a", "A", "1", " ", "\n", "!", "'s", "\x01", "\u4f60", "\u304b", "\u0301"]
     characters = rng.sample(IN_USED_PLANES, by_profile(quick=15_000, thorough=len(IN_USED_PLANES)))
     text = "".join(char + rng.choice(contexts) for char in characters)
-    assert split(text, name) == split_by_name(text, name)
+    expected = [piece.encode() for piece in split_by_name(text, name)]
+    assert all(native.pre_tokenize(text.encode(), name, simd=simd) == expected for simd in native.simd_names())
+    assert pre_tokenize(text.encode(), name) == expected
 
 
 # cl100k, as tiktoken has it today, keeps white space at the end of a text whole; no token of its vocabulary shows it.
