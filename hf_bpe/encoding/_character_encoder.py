@@ -84,7 +84,7 @@ class CharacterModelEncoder(NormalizingEncoder):
         """Return the ids of a text; see `Encoder` for all methods."""
         if self._reads_spaces and options.dropout is None and self._is_whole(text, options):
             return self._whole.encode(text, options)
-        return super().encode(text, self._options(options))
+        return super().encode(text, self._own_options(options))
 
     def _is_whole(self, text: AnyText, options: Options) -> bool:
         if not self._reads_spaces:
@@ -92,17 +92,6 @@ class CharacterModelEncoder(NormalizingEncoder):
         if isinstance(text, str):
             return text.isascii() or SPACE not in text
         return not isinstance(text, bytes) or _SPACE_BYTES not in text
-
-    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
-        return super().encode_batch(texts, self._options(options), threads)
-
-    def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
-        return super().encode_to_numpy(texts, self._options(options), threads)
-
-    def encode_utf8(
-        self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int
-    ) -> tuple[Ids, Numbers]:
-        return super().encode_utf8(data, begins, ends, self._options(options), threads)
 
     def _find_changes_in(self, data: Buffer, begins: Numbers, ends: Numbers) -> Numbers | None:
         if not self._reads_spaces:
@@ -118,32 +107,16 @@ class CharacterModelEncoder(NormalizingEncoder):
             at = text.find(_SPACE_BYTES, at + 1)
         return np.unique(np.searchsorted(begins, places, "right") - 1)
 
-    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
-        return super().count_tokens(texts, self._options(options), threads)
-
-    def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
-        return super().encode_with_offsets(texts, self._options(options))
-
     def find_last_cut(self, data: bytes, options: Options) -> int:
         # Normalizing would put something before what follows a cut.
-        return 0 if self._prepends else super().find_last_cut(data, self._options(options))
-
-    def encode_to_rows(
-        self, texts: list[AnyText], options: Options, *arguments: Any
-    ) -> tuple[list[list[int]], list[list[int]]]:
-        return super().encode_to_rows(texts, self._options(options), *arguments)
-
-    def encode_to_row_arrays(
-        self, texts: list[AnyText], options: Options, *arguments: Any
-    ) -> tuple[Numbers, Numbers] | None:
-        return super().encode_to_row_arrays(texts, self._options(options), *arguments)
+        return 0 if self._prepends else super().find_last_cut(data, options)
 
     def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
         if writes_spaces(self.model):
             words = [word.replace(SPACE.encode(), b" ") for word in words]
         return super().merge_words(words, unknown_id)
 
-    def _options(self, options: Options) -> Options:
+    def _own_options(self, options: Options) -> Options:
         if options.dropout is not None:
             raise ValueError("dropout: is not available for a model whose alphabet is characters")
         return options._replace(is_prefixed=True) if self._is_prefixed else options
