@@ -6,6 +6,7 @@ Translation of Rare Words with Subword Units" (2016), over bytes as in GPT-2 (20
 """
 
 from hf_bpe.reference._encoder import Encoder, count_pre_tokens, pre_tokenize
+from hf_bpe.reference._splitting import PreToken, pre_tokens
 from hf_bpe.reference._trainer import learn_merges
 
-__all__ = ["Encoder", "count_pre_tokens", "learn_merges", "pre_tokenize"]
+__all__ = ["Encoder", "PreToken", "count_pre_tokens", "learn_merges", "pre_tokenize", "pre_tokens"]

@@ -85,8 +85,11 @@ def test_an_encoder_is_interrupted_and_works_as_before(encoder, method, args):
     assert encoder.encode("a" * 5000, Options()) == [267, 264, 263, 262, 258]
 
 
-def test_pre_tokenizing_is_interrupted(native):
+def test_pre_tokenizing_and_counting_are_interrupted(native):
     assert_is_interrupted(native.pre_tokenize, b"ab " * SIZE, "gpt2")
+    for threads in (1, 2):
+        counter = native.Counter("gpt2", [], threads=threads)
+        assert_is_interrupted(counter.add, ["ab " * SIZE] * 9, check_utf8=True, progress=None)
 
 
 @pytest.mark.parametrize("initial", [[], [(b"a", b"a")]])

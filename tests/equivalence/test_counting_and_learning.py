@@ -2,11 +2,8 @@
 
 import collections
 import itertools
-import os
 import random
 import re
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -332,44 +329,3 @@ def test_threads_end_with_their_call(native):
     end = time.monotonic() + PATIENCE
     while len(list(threads.iterdir())) > before:  # the system lists a thread for a moment after it was joined
         assert time.monotonic() < end
-
-
-INTERRUPTED = """
-import itertools, os, random, signal, sys, threading, time
-from hf_bpe import train
-from hf_bpe.training._dispatch import learn_merges
-from hf_bpe.counting import _count_tables
-
-# What a shell starts in the background ignores the signal, and so does all that it starts.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-main = threading.get_ident()
-
-def interrupt():
-    while sys._current_frames()[main].f_code is not {function}.__code__:
-        time.sleep(0.001)
-    os.kill(os.getpid(), signal.SIGINT)
-
-text = "".join(random.choices("etaoin sh", k=10**7))
-threading.Thread(target=interrupt, daemon=True).start()
-{code}
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
-@pytest.mark.parametrize(
-    ("function", "code"),
-    [
-        ("_count_tables.NativeCountTable.add", "train(itertools.repeat(text), num_merges=10)"),
-        ("learn_merges", "train([text], num_merges=10**9, pattern=None)"),
-    ],
-)
-def test_ctrl_c_is_heard_by_the_core(function, code):
-    ran = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED.format(function=function, code=code)],
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    assert "KeyboardInterrupt" in ran.stderr
-    assert ran.returncode in (130, -signal.SIGINT)

@@ -28,7 +28,6 @@ from hf_bpe.pretokenizers import (
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.reference import pre_tokenize
-from hf_bpe.reference._matching import seconds_for
 from support.cases import case
 from support.profiles import by_profile, scaled, thorough
 from support.samples import CODE_POINTS
@@ -288,8 +287,3 @@ def test_timeout_of_the_caller_is_not_that_of_an_expression():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-
-
-def test_time_for_an_expression_grows_with_the_text():
-    assert 10 <= seconds_for(0) <= 60
-    assert 100 <= seconds_for(10**7) <= 1000

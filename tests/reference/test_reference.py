@@ -11,7 +11,7 @@ from tokenizers import models as tokenizer_models
 
 from hf_bpe import BPEModel
 from hf_bpe.pretokenizers import from_printable, split, to_printable
-from hf_bpe.reference import Encoder, count_pre_tokens, learn_merges, pre_tokenize
+from hf_bpe.reference import Encoder, learn_merges, pre_tokenize
 from support import oracle
 from support.profiles import by_profile
 from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, patterns, texts
@@ -95,19 +95,6 @@ def test_progress_is_called_for_each_merge(counts, max_merges):
         assert calls[0][1] == max(pair_counts(counts).values())
 
 
-def test_counts_may_exceed_32_bits():
-    counts = {b"ab": 2**40, b"bc": 2**40 + 1, b"cd": 2**63}
-    assert learn_merges(counts, max_merges=3) == [(b"c", b"d"), (b"b", b"c"), (b"a", b"b")]
-
-
-def test_an_interrupt_in_progress_propagates():
-    def interrupt(new, count):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        learn_merges({b"ab": 1}, max_merges=1, progress=interrupt)
-
-
 @given(any_bytes, patterns)
 def test_pre_tokens_joined_are_the_bytes(data, pattern):
     pieces = pre_tokenize(data, pattern)
@@ -124,14 +111,6 @@ def test_invalid_bytes_are_of_no_class():
     assert pre_tokenize(b"a\xffb \xc3\xa9\xc3 1\xed\xa0\x802", "gpt2") == [
         b"a", b"\xff", b"b", b" \xc3\xa9", b"\xc3", b" 1", b"\xed\xa0\x80", b"2",
     ]  # fmt: skip
-
-
-@given(st.lists(any_bytes, max_size=4), patterns)
-def test_counts_are_those_of_all_pre_tokens(documents, pattern):
-    pieces = [piece for document in documents for piece in pre_tokenize(document, pattern)]
-    counts = count_pre_tokens(documents, pattern)
-    assert sum(counts.values()) == len(pieces)
-    assert all(counts[piece] == pieces.count(piece) for piece in pieces)
 
 
 @settings(max_examples=by_profile(quick=80, thorough=200))
