@@ -19,7 +19,7 @@ class SizedId(NamedTuple):
     size: int
 
 
-class Piece(NamedTuple):
+class CharacterPreToken(NamedTuple):
     """A pre-token.
 
     Attributes:
@@ -64,7 +64,7 @@ class CharacterEncoder:
         """Return the ids of a text, see `pieces`."""
         return [token_id for piece in self.pieces(text, is_first=is_first) for token_id, _ in piece.ids]
 
-    def pieces(self, text: str, *, is_first: bool = True) -> Iterator[Piece]:
+    def pieces(self, text: str, *, is_first: bool = True) -> Iterator[CharacterPreToken]:
         """Cut a text into pre-tokens, and encode each.
 
         Args:
@@ -76,7 +76,7 @@ class CharacterEncoder:
             puts, texts = apply_metaspace(self._metaspace, text, is_first=is_first)
         start = -1 if puts else 0
         for each in texts:
-            yield Piece(each, start, self.encode_piece(each))
+            yield CharacterPreToken(each, start, self.encode_piece(each))
             start += len(each)
 
     def encode_piece(self, text: str) -> list[SizedId]:
