@@ -81,7 +81,16 @@ class ReferenceEncoder(Encoder):
         return other
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
-        return self._encode(text, options)[0]
+        if self._bytes is None or options.dropout is not None:
+            return self._encode(text, options)[0]
+        ids: list[int] = []  # without offsets, which take most of the time
+        for part in self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens):
+            if isinstance(part, int):
+                ids.append(part)
+                continue
+            spaced = " " + part if options.add_prefix_space and part[0] != " " else part
+            ids += self._bytes.encode(utf8(spaced), options.unknown_id)
+        return ids
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
         return _in_arrays(self.encode_batch(texts, options, threads))

@@ -1,19 +1,35 @@
-"""Splitting of text into pre-tokens in plain Python, with the meanings that `tokenizers` gives to the stages."""
+"""Splitting of text into pre-tokens in plain Python, with the meanings that `tokenizers` gives to the stages.
+
+The `regex` package matches expressions: with the classes of Unicode 16.0, and within a time limit.
+"""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
+
+import regex
 
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
 from hf_bpe.pretokenizers._named_patterns import PATTERNS
 from hf_bpe.pretokenizers._patterns import pre_tokenizer
+from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
+from hf_bpe.pretokenizers._regex.parser import parse
+from hf_bpe.pretokenizers._regex.translate import write
 from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace, Split
-from hf_bpe.reference._matching import Matcher, Span
 
 __all__ = ["PreToken", "apply_metaspace", "cut", "pre_tokens", "split", "utf8"]
+
+Span = tuple[int, int]
+
+_TIMED_OUT = ("regex timed out",)  # what `regex` gives its TimeoutError
+_SECONDS = 20.0  # for any text, however short
+# A hundred times the cost of the named patterns: `regex` counts the time of all threads of the process.
+_SECONDS_PER_CHARACTER = 2e-5
 
 _GPT2 = Split(PATTERNS["gpt2"])
 
@@ -55,7 +71,7 @@ def pre_tokens(text: str, pattern: str | None) -> list[PreToken]:
 
 def split(text: str, pattern: str | None) -> tuple[list[_Placed], Callable[[str], bytes]]:
     """Return the pieces of a text, and what makes bytes of them; see `pre_tokens`."""
-    stages, matcher = pre_tokenizer(pattern).stages, Matcher(text)
+    stages, matcher = pre_tokenizer(pattern).stages, _Matcher(text)
     pieces: list[_Placed] = [(text, 0, 0)] if text else []
     is_mapped = False  # whether the pieces are in printable characters
     for stage in stages:
@@ -116,16 +132,16 @@ def cut(text: str, matches: Iterable[Span], behavior: str, *, invert: bool = Fal
     return [(start, stop) for start, stop in spans if start < stop]
 
 
-def _cut(piece: _Placed, split: Split, matcher: Matcher, is_mapped: bool) -> Iterator[_Placed]:
+def _cut(piece: _Placed, split: Split, matcher: _Matcher, is_mapped: bool) -> Iterator[_Placed]:
     text, start, lowest = piece
     if split.is_literal:
         matches = [match.span() for match in re.finditer(re.escape(split.expression), text)]
     else:
         matches = matcher.find(split.expression, text)
-    is_mapped = is_mapped or text.isascii()
     at = 0  # the index whose byte is at `start`
     for begin, end in cut(text, matches, split.behavior, invert=split.invert):
-        start += begin - at if is_mapped else len(utf8(text[at:begin]))
+        before = text[at:begin]
+        start += begin - at if is_mapped or before.isascii() else len(utf8(before))
         at = begin
         yield text[begin:end], start, max(start, lowest)
 
@@ -169,3 +185,75 @@ def utf8(text: str) -> bytes:
 
 def _from_printable(text: str) -> bytes:
     return from_printable(text) or b""
+
+
+class _Matcher:
+    """Finds the matches of expressions in a text and in its pieces, all together within a time limit.
+
+    Args:
+        text: the text, for which there is one time limit, into however many pieces a chain cuts it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._size = len(text)
+        self._deadline = time.monotonic() + _seconds_for(self._size)
+
+    def find(self, expression: str, piece: str) -> list[Span]:
+        """Return the spans of the matches in a piece of the text, as `tokenizers` finds them.
+
+        Raises:
+            ValueError: matching takes too long.
+        """
+        compiled, needs_mask = _compiled(expression)
+        piece = hide_newer(piece) if needs_mask else piece
+        try:
+            spans = [match.span() for match in compiled.finditer(piece, timeout=self._left())]
+            return spans if all(start < stop for start, stop in spans) else self._find_empty(compiled, piece)
+        except TimeoutError as error:
+            if error.args != _TIMED_OUT:  # raised by a signal handler of the caller
+                raise
+            raise ValueError(
+                f"pattern {expression[:80]!r} took over {_seconds_for(self._size):.0f} s for a text of {self._size} "
+                "characters; expected an expression that backtracks little, such as a+ or (?>aa|a)+ instead of "
+                "(?:a|aa)+"
+            ) from None
+
+    def _find_empty(self, compiled: regex.Pattern[str], piece: str) -> list[Span]:
+        """Return the spans where some are empty: unlike `finditer`, none of these is at the end of another."""
+        spans: list[Span] = []
+        position, last = 0, -1
+        while position <= len(piece) and (match := compiled.search(piece, position, timeout=self._left())) is not None:
+            start, stop = match.span()
+            if start == stop == last:
+                position += 1
+                continue
+            spans.append((start, stop))
+            position = last = stop
+        return spans
+
+    def _left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(*_TIMED_OUT)
+        return left
+
+
+def _seconds_for(size: int) -> float:
+    """Return the time limit in seconds for matching expressions in a text of some characters."""
+    return _SECONDS + _SECONDS_PER_CHARACTER * size
+
+
+@lru_cache(maxsize=64)
+def _compiled(expression: str) -> tuple[regex.Pattern[str], bool]:
+    """Return what matches an expression, and whether it must be given `hide_newer(text)`.
+
+    Raises:
+        ValueError: the expression is invalid, or `regex` would take too long to compile it.
+    """
+    try:
+        written = write(parse(expression))
+        return regex.compile(written.expression), written.needs_mask
+    except RecursionError:  # the calling code may have left little room
+        raise ValueError(f"pattern {expression[:80]!r} is nested too deeply for the rest of the stack") from None
+    except (ValueError, regex.error) as error:
+        raise ValueError(f"pattern {expression[:80]!r} cannot be used: {error}") from None

@@ -257,14 +257,14 @@ def test_safe_cuts_do_not_change_the_pieces_of_short_texts(name):
 
 
 def test_expression_that_backtracks_without_end_is_stopped(monkeypatch):
-    monkeypatch.setattr("hf_bpe.reference._matching.seconds_for", lambda size: 0.2)
+    monkeypatch.setattr("hf_bpe.reference._splitting._seconds_for", lambda size: 0.2)
     with pytest.raises(ValueError, match=r"'\(\?:a\|aa\)\+b' took over 0 s for a text of \d+ characters; expected"):
         pre_tokenize(b"a" * 100, "(?:a|aa)+b")
     assert pre_tokenize(b"aab" + b"a" * 10, "(?>aa|a)+b") == [b"aab", b"a" * 10]
 
 
 def test_pieces_of_a_text_share_its_time(monkeypatch):
-    monkeypatch.setattr("hf_bpe.reference._matching.seconds_for", lambda size: 0.5)
+    monkeypatch.setattr("hf_bpe.reference._splitting._seconds_for", lambda size: 0.5)
     pattern = canonical_pattern([Split(" "), Split("(?:a|aa)+b")])
     start = time.monotonic()
     pre_tokenize(b"a" * 22, pattern)  # one of the pieces below, which takes a part of the limit
