@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise
 from types import MappingProxyType
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from tokenizers import AddedToken
@@ -19,6 +19,7 @@ from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, Te
 from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 
+Value = TypeVar("Value")
 Offsets = tuple[int, int]
 Trim = bool | str
 """Whether offsets leave white space out, and if "prefix", keep one space at the beginning of the text."""
@@ -205,8 +206,11 @@ class Encodings(Sequence[Encoding]):
         ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.template), self._pad_id} - {NO_ID}]
         tokens = dict(zip(ids, self._to_tokens(ids), strict=True))
         type_ids = [self._type_ids(layout, row) for row in range(len(self))]
-        marks = self._matched, dict(self._contents), self._shows_matched
-        return _restored, (layout, self._places, self._pad_id, type_ids, tokens, self._trim, *marks)
+        return Encodings, (
+            *(partial(_given, layout), partial(_given, self._places), self._pad_id),
+            *(partial(_row_of, type_ids), partial(_look_up, tokens), self._trim),
+            *(partial(_given, self._matched), dict(self._contents), self._shows_matched),
+        )
 
     def __len__(self) -> int:
         return len(self._layout.spans)
@@ -334,28 +338,16 @@ def trimmed(tokens: list[str], offsets: list[Offsets], keep_first: bool) -> list
 _SPACES = WHITE_SPACE + to_printable(b" ")
 
 
-def _restored(
-    layout: Layout,
-    places: Numbers,
-    pad_id: int,
-    type_ids: list[list[int]],
-    tokens: dict[int, str],
-    trim: Trim,
-    matched: dict[int, str],
-    contents: dict[int, str],
-    shows_matched: bool,
-) -> Encodings:
-    def to_tokens(ids: list[int]) -> list[str]:
-        return [tokens[token_id] for token_id in ids]
+# What encodings that were pickled are made of, instead of functions of the tokenizer.
 
-    return Encodings(
-        lambda: layout,
-        lambda: places,
-        pad_id,
-        lambda _, row: type_ids[row],
-        to_tokens,
-        trim,
-        lambda ids: matched,
-        contents,
-        shows_matched,
-    )
+
+def _given(value: Value, *_: object) -> Value:
+    return value
+
+
+def _row_of(rows: list[list[int]], _: Layout, row: int) -> list[int]:
+    return rows[row]
+
+
+def _look_up(tokens: dict[int, str], ids: list[int]) -> list[str]:
+    return [tokens[token_id] for token_id in ids]
