@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install this clone on a Debian that has neither compiler nor CMake, and run README's main job: with a network, where zig
+# Install this clone on a Debian that has neither compiler nor CMake, and run README's example: with a network, where zig
 # compiles the core, and without one, where plain Python takes its place. Before that pip and uv ask for the metadata alone,
 # for which nothing may be compiled. Prints how long each part took, and on how much CPU.
 #
@@ -41,7 +41,7 @@ install_and_use() { # environment, how many native cores are expected
   echo "--- $1: pip install ."
   (cd clone && time log "../$1/bin/pip" install -v .)
   grep -h -o 'hf_bpe: .*' log | sort -u
-  echo "--- $1: main job"
+  echo "--- $1: README's example"
   time "$1/bin/python" clone/examples/train_and_load.py clone/README.md 2>&1
   find "$1" -path '*hf_bpe/_native.*.so'
   test "$(find "$1" -path '*hf_bpe/_native.*.so' | wc -l)" = "$2"

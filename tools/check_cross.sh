@@ -109,7 +109,7 @@ for target in "${targets[@]}"; do
       step core-tested env WINEDEBUG=-all ctest --test-dir "build/$target" --output-on-failure -j2
       step installed install_it
       step imported windows_python -c 'import hf_bpe._native as core; print(core.__file__, core.simd_names())'
-      step main-job windows_python examples/train_and_load.py README.md
+      step readme-example windows_python examples/train_and_load.py README.md
       step contract contract
       ;;
   esac

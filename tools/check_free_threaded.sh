@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Run what threads can break on a free-threaded Python: the main job, races 200 times each, calls of every kind from
+# Run what threads can break on a free-threaded Python: README's example, races 200 times each, calls of every kind from
 # several threads, the contract suite, and ThreadSanitizer. Then measure calls of two threads next to one.
 #
 # PYTHON=/path/to/python3.14t tools/check_free_threaded.sh
 #
 # Without PYTHON, the newest of 3.14 and 3.13 whose source Debian has is built, in $FREE_THREADED
 # (~/.cache/hf_bpe-free-threaded), which takes some minutes. HF_BPE_TEST_DATA names the test data; without it nothing is
-# measured. STAGES names those to run: "main_job races threads contract sanitizer benchmark".
+# measured. STAGES names those to run: "readme_example races threads contract sanitizer benchmark".
 #
 # tokenizers has wheels for 3.14 only. Elsewhere tools/stand_ins stands for it, and what uses it is left out, as the
 # output says.
@@ -80,11 +80,11 @@ if ! pip install --quiet --only-binary tokenizers,safetensors -e '.[test]' >"$en
 fi
 python -c 'import sys, hf_bpe._native; assert not sys._is_gil_enabled()'
 
-main_job() {
+readme_example() {
   if $has_tokenizers; then
     python examples/train_and_load.py README.md
   else
-    leave_out "main job" "tokenizers has no wheel for this Python"
+    leave_out "README's example" "tokenizers has no wheel for this Python"
   fi
 }
 
@@ -94,7 +94,7 @@ threads() {
   if $has_tokenizers; then
     pytest --quiet tests/tokenizer/test_sharing.py tests/encoding tests/fast tests/tokenizer/test_calls.py tests/equivalence
   else
-    leave_out "tests/fast, tests/tokenizer and others that compare with tokenizers" "as for the main job"
+    leave_out "tests/fast, tests/tokenizer and others that compare with tokenizers" "as for README's example"
     pytest --quiet tests/equivalence/test_encoders.py tests/equivalence/test_rows.py
   fi
   python tools/fuzz_bindings.py "${SECONDS_OF_FUZZING:-60}"
@@ -120,7 +120,7 @@ benchmark() {
     --parts calls python machine
 }
 
-for stage in ${STAGES:-main_job races threads contract sanitizer benchmark}; do
+for stage in ${STAGES:-readme_example races threads contract sanitizer benchmark}; do
   echo "--- $stage"
   begin=$SECONDS
   "$stage"

@@ -120,5 +120,5 @@ step audited audit
 if [ -z "$root" ] && [ "$soabi" != "$python_soabi" ]; then exit; fi
 step installed install_wheel
 step imported inside environment/bin/python -c 'import hf_bpe._native as core; print(core.__file__, core.simd_names())'
-step main-job inside environment/bin/python examples/train_and_load.py README.md
+step readme-example inside environment/bin/python examples/train_and_load.py README.md
 step contract inside environment/bin/python -m pytest -q -rs -c tests/contract/pytest.ini tests/contract

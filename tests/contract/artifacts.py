@@ -1,4 +1,4 @@
-"""The tokenizers that walk every road: models trained here, edited `tokenizer.json` files, and real files.
+"""The tokenizers that are loaded in every way: models trained here, edited `tokenizer.json` files, and real files.
 
 An artifact is made in a folder of its own, as a user would have downloaded it. What needs no real data always runs;
 real files are taken from the folder that the environment variable HF_BPE_TEST_DATA names.
@@ -42,7 +42,7 @@ class Artifact:
     Attributes:
         name: what the tables and failures call it.
         kind: "folder" with a `tokenizer.json`, "gpt2" for GPT-2's two files, "encoding" of tiktoken, "refused" and
-            "refused encoding" for what no road may load.
+            "refused encoding" for what nothing may load.
         make: makes it in an empty folder; returns the folder, or the encoding.
         is_quick: whether the quick form has it.
         train: returns it as `BPETokenizer.train` gives it, for those that are trained here.
@@ -284,7 +284,7 @@ def small_encoding(_):
 
 
 def without_code(folder):
-    """Copy InternLM 2's folder without the classes of its own, which transformers runs only if it is told to."""
+    """Copy InternLM 2's folder without its own classes, which transformers runs only with `trust_remote_code`."""
     files = DATA / "tokenizers" / "internlm2"
     config = json.loads((files / "tokenizer_config.json").read_text("utf-8"))
     folder.joinpath("tokenizer.json").write_bytes((files / "tokenizer.json").read_bytes())

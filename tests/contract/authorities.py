@@ -1,4 +1,4 @@
-"""What the tokenizers of each road are compared with."""
+"""What each way to load is compared with."""
 
 from contract import api  # noqa: F401 - registers BPETokenizer with AutoTokenizer before it is used
 from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast

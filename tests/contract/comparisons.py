@@ -1,7 +1,7 @@
 """What a user sees of a tokenizer, as values that can be compared: a function each, named for what is seen.
 
 A function takes a tokenizer and a `Case` and returns a dictionary, of which each entry is compared on its own. It is
-called for the tokenizer of the road and for the authority, with the same arguments.
+called for the loaded tokenizer and for the authority, with the same arguments.
 """
 
 import dataclasses

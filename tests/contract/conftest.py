@@ -17,7 +17,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 def pytest_addoption(parser):
     with suppress(ValueError):  # the tests of the repository have the option
-        parser.addoption("--thorough", action="store_true", help="the whole form: all artifacts, roads and texts")
+        parser.addoption("--thorough", action="store_true", help="all artifacts, ways to load and texts")
 
 
 def pytest_configure(config):
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(config, items):
 def _deleted_at_the_end():
     """Delete what was saved: two gigabytes in the whole form."""
     yield
-    from contract.walking import root
+    from contract.loading import root
 
     shutil.rmtree(root())
 
@@ -61,7 +61,7 @@ def _quiet():
 
 
 class Table:
-    """Comparisons and seconds by road and group of artifacts, printed at the end of a run of the suite."""
+    """Comparisons and seconds by way to load and group of artifacts, printed at the end of a run of the suite."""
 
     def __init__(self, config):
         self.is_whole = config.getoption("thorough")
@@ -70,19 +70,19 @@ class Table:
     def pytest_runtest_logreport(self, report):
         for name, value in report.user_properties if report.when == "call" else ():
             if name == "contract":
-                road, artifact, group, number, seconds = value
-                self.numbers[road] += Counter({"artifacts": 1, group: number, "comparisons": number})
-                self.numbers[road]["seconds"] += seconds
+                way, artifact, group, number, seconds = value
+                self.numbers[way] += Counter({"artifacts": 1, group: number, "comparisons": number})
+                self.numbers[way]["seconds"] += seconds
                 self.artifacts.add(artifact)
 
     def pytest_terminal_summary(self, terminalreporter):
         if not self.numbers:
             return
         total = sum(row["comparisons"] for row in self.numbers.values())
-        line = f"contract: {total:,} comparisons on {len(self.numbers)} roads with {len(self.artifacts)} artifacts"
+        line = f"contract: {total:,} comparisons, {len(self.numbers)} ways to load, {len(self.artifacts)} artifacts"
         terminalreporter.write_line(line)
         if self.is_whole:
             columns = ("artifacts", "trained", "families", "real files", "comparisons", "seconds")
-            terminalreporter.write_line(f"{'road':42}" + "".join(f"{name:>12}" for name in columns))
-            for road, row in self.numbers.items():
-                terminalreporter.write_line(f"{road:42}" + "".join(f"{round(row[name]):12,}" for name in columns))
+            terminalreporter.write_line(f"{'way to load':42}" + "".join(f"{name:>12}" for name in columns))
+            for way, row in self.numbers.items():
+                terminalreporter.write_line(f"{way:42}" + "".join(f"{round(row[name]):12,}" for name in columns))

@@ -1,4 +1,4 @@
-"""The documented differences between a BPETokenizer and its authority: all that may differ on any road.
+"""The documented differences between a BPETokenizer and its authority: all that may differ in any way to load.
 
 The section "What differs from a fast tokenizer" of docs/how-to/use-with-transformers.md has a sentence for each; a test
 looks for it there.
@@ -37,7 +37,7 @@ def is_same_without_spaces(mismatch):
 
 
 def is_subset(mismatch):
-    """Say whether the road has all tokens of the authority, but for tokens that have another name there."""
+    """Say whether the loaded tokenizer has all tokens of the authority, but for tokens that have another name there."""
     if mismatch.entry == "extra_special_tokens":
         return isinstance(mismatch.got, set)  # all_special_tokens, which has every name, is compared as well
     if isinstance(mismatch.expected, set):
@@ -51,7 +51,7 @@ def is_marked_special(mismatch):
 
 
 def skips_more(mismatch):
-    """Say whether the tokens of the road are those of the authority but for some."""
+    """Say whether the loaded tokenizer's tokens are those of the authority but for some."""
     if mismatch.entry != "of ids, skipping":
         return False
     rest = iter(mismatch.expected)
@@ -104,7 +104,7 @@ DIFFERENCES = (
         "**`convert_from`** names the special tokens",
         ("special_tokens",),
         lambda mismatch: (
-            mismatch.road.startswith("convert_from")
+            mismatch.way.startswith("convert_from")
             and (
                 is_marked_special(mismatch)
                 if mismatch.entry == "get_special_tokens_mask"

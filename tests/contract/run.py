@@ -10,18 +10,18 @@ HAS_CORE = importlib.util.find_spec("hf_bpe._native") is not None and os.environ
 
 
 class Mismatch(NamedTuple):
-    """A value that a user sees differently on a road and from its authority.
+    """A value in which a loaded tokenizer and its authority differ.
 
     Attributes:
-        artifact, road, authority: their names.
+        artifact, way, authority: their names.
         comparison, entry: what differs.
         name: the name of the text.
         case: the arguments of the comparison.
-        expected, got: what the authority and the tokenizer of the road have.
+        expected, got: what the authority and the loaded tokenizer have.
     """
 
     artifact: str
-    road: str
+    way: str
     authority: str
     comparison: str
     entry: str
@@ -32,7 +32,7 @@ class Mismatch(NamedTuple):
 
     def __str__(self):
         place = first_difference(self.expected, self.got)
-        return f"{self.artifact} | {self.road} | {self.comparison}: {self.entry} | {self.name}{place}"
+        return f"{self.artifact} | {self.way} | {self.comparison}: {self.entry} | {self.name}{place}"
 
     @property
     def has_surrogates(self):
@@ -57,7 +57,7 @@ def seen(function, tokenizer, case):
 
 
 def compare(comparison, ours, theirs, case, is_ours, cache):
-    """Yield each entry of a comparison with what the authority and the tokenizer of the road have there."""
+    """Yield each entry of a comparison with what the authority and the loaded tokenizer have there."""
     key = (comparison.name, case)
     if key not in cache:
         cache[key] = seen(comparison.see, theirs, case)

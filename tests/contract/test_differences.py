@@ -6,12 +6,12 @@ import pytest
 from contract.authorities import AUTHORITIES, FAST
 from contract.comparisons import OF_TRANSFORMERS, Case
 from contract.differences import DIFFERENCES, documented
+from contract.loading import compared_values, load, made
 from contract.own_methods import OF_BPE_TOKENIZER
 from contract.run import Raised, seen
-from contract.walking import compared_values, load, made
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/use-with-transformers.md"
-WALKS = {
+LOADED = {
     "RoBERTa": ("from_pretrained", "convert_from(file)"),
     "train": ("from_pretrained",),
     "unk_token": ("convert_from(file)",),
@@ -20,7 +20,7 @@ WALKS = {
     "unused ids": ("from_pretrained",),
     "GPT-2's files, small": ("from_pretrained(two files)",),
 }
-"""Roads and artifacts that show all differences."""
+"""Artifacts and ways to load that show all differences."""
 MAY_RAISE = ("empty_batch", "chats_of_objects")
 """What some versions of transformers, or all, refuse."""
 
@@ -35,9 +35,9 @@ def test_differences_have_their_sentences_in_the_documentation():
 def test_every_difference_is_seen():
     values = (
         value
-        for artifact, roads in WALKS.items()
-        for road in roads
-        for value in compared_values(artifact, road, load(artifact, road), "quick")
+        for artifact, ways in LOADED.items()
+        for way in ways
+        for value in compared_values(artifact, way, load(artifact, way), "quick")
     )
     found = {documented(value) for value in values if value is not None}
     assert [each for each in DIFFERENCES if each not in found] == []

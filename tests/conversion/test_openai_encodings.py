@@ -1,4 +1,4 @@
-"""OpenAI's encodings, as tiktoken defines them, give the same ids on every road through hf_bpe."""
+"""OpenAI's encodings, as tiktoken defines them, give the same ids in every way to convert them."""
 
 import itertools
 import sys

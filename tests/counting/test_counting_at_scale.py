@@ -65,7 +65,7 @@ def expected_of(corpus):
 def test_counts_are_equal_for_any_split_of_the_work(tmp_path_factory, parts, pattern, workers, shard_bytes):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    folder = tmp_path_factory.mktemp("roads")
+    folder = tmp_path_factory.mktemp("parts")
     documents = [document for part in parts for document in part]
     settings = {"pattern": pattern, "special_tokens": ["<x>"], "num_workers": workers}
     whole = count(iter(documents), **settings)

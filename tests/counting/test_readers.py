@@ -68,23 +68,23 @@ KINDS = [("txt", pack) for pack in PACK] + [("jsonl", pack) for pack in PACK] + 
 def test_counts_are_equal_for_all_formats_and_kinds_of_sources(
     tmp_path_factory, kind, pack, all_documents, pattern, special_tokens, batch_bytes, block
 ):
-    folder = tmp_path_factory.mktemp("road") / "files"
+    folder = tmp_path_factory.mktemp("sources") / "files"
     write_folder(folder, kind, pack, all_documents)
     (folder / "readme").touch()  # so that there is something if there are no documents
     expected = expected_counts([document.encode() for document in all_documents], pattern, special_tokens)
     memory = fsspec.filesystem("memory")
-    memory.put(str(folder), "/road", recursive=True)
+    memory.put(str(folder), "/sources", recursive=True)
     paths = sorted(folder.glob("*.*"))
-    roads = [paths, *([[*map(str, paths)]] if paths else [])]
+    sources = [paths, *([[*map(str, paths)]] if paths else [])]
     if paths:
-        roads += [folder, str(folder), f"{folder}/*.*", folder.as_uri(), "memory://road"]
-        roads += [f"memory://road/*.{kind}{pack}", Source(folder, weight=2), [*map(Source, paths)]]
+        sources += [folder, str(folder), f"{folder}/*.*", folder.as_uri(), "memory://sources"]
+        sources += [f"memory://sources/*.{kind}{pack}", Source(folder, weight=2), [*map(Source, paths)]]
     try:
-        for road in roads:
+        for source in sources:
             with blocks_of(block):
-                assert count(road, pattern, special_tokens, batch_bytes=batch_bytes) == expected
+                assert count(source, pattern, special_tokens, batch_bytes=batch_bytes) == expected
     finally:
-        memory.rm("/road", recursive=True)
+        memory.rm("/sources", recursive=True)
 
 
 _LINES = [b'{"text": "low"}', b'{"text": "a\\nb\\u00e9"}', b"", b" ", b"{", b'{"txt": 1}', b"[" * 20]
@@ -119,14 +119,14 @@ def test_ranges_of_json_lines_give_documents_and_skips_of_all(tmp_path_factory, 
 @given(st.lists(texts.map(str.encode) | any_bytes, max_size=5), patterns, specials, st.integers(1, 30))
 def test_iterables_of_any_kind_give_the_same_counts(all_documents, pattern, special_tokens, batch_bytes):
     expected = expected_counts(all_documents, pattern, special_tokens)
-    roads = [all_documents, iter(all_documents), [all_documents], (tuple(all_documents),), Source(all_documents)]
+    sources = [all_documents, iter(all_documents), [all_documents], (tuple(all_documents),), Source(all_documents)]
     try:
         decoded = [document.decode() for document in all_documents]
-        roads += [decoded, (text for text in decoded), [decoded[:2], decoded[2:]], [*decoded[:1], *all_documents[1:]]]
+        sources += [decoded, (text for text in decoded), [decoded[:2], decoded[2:]], [*decoded[:1], *all_documents[1:]]]
     except UnicodeDecodeError:
         pass
-    for road in roads:
-        assert count(road, pattern, special_tokens, batch_bytes=batch_bytes) == expected
+    for source in sources:
+        assert count(source, pattern, special_tokens, batch_bytes=batch_bytes) == expected
 
 
 _pieces = texts.map(str.encode) | any_bytes | st.sampled_from(SPECIALS).map(str.encode)
@@ -192,13 +192,13 @@ def test_a_long_stream_comes_in_blocks_that_can_be_counted_apart(tmp_path):
 
 
 class TestInvalidUtf8:
-    ROADS = ("a.txt", "a.txt.gz", "a.txt.zst", "file://", "range")
+    READ_AS = ("a.txt", "a.txt.gz", "a.txt.zst", "file://", "range")
 
     def sources(self, folder, data, **options):
-        for road in self.ROADS:
-            path = folder / (road if road.startswith("a.") else "a.txt")
+        for kind in self.READ_AS:
+            path = folder / (kind if kind.startswith("a.") else "a.txt")
             path.write_bytes(PACK[path.suffix if path.suffix in PACK else ""](data))
-            yield path, Source(path.as_uri() if road == "file://" else path, **options)
+            yield path, Source(path.as_uri() if kind == "file://" else path, **options)
 
     @settings(max_examples=by_profile(quick=5, thorough=20))
     @given(any_bytes, st.integers(1, 20), st.integers(1, 30), specials)
@@ -492,7 +492,7 @@ class TestDatasets:
 
     ROWS = ("low", "", "é", " lower")
 
-    def roads(self, datasets, rows, column="text"):
+    def kinds_of_datasets(self, datasets, rows, column="text"):
         data = datasets.Dataset.from_dict({"id": [*range(len(rows))], column: [*rows]})
         yield data
         yield data.to_iterable_dataset()
@@ -502,14 +502,14 @@ class TestDatasets:
 
     @pytest.mark.parametrize("batch_bytes", [1, 1000])
     def test_datasets_in_memory_and_streaming_are_read(self, datasets, batch_bytes):
-        for data in self.roads(datasets, self.ROWS):
+        for data in self.kinds_of_datasets(datasets, self.ROWS):
             with blocks_of(3):
                 assert [*read_all(data, batch_bytes=batch_bytes)] == [b"low", "é".encode(), b" lower"]
-        for data in self.roads(datasets, self.ROWS, "body"):
+        for data in self.kinds_of_datasets(datasets, self.ROWS, "body"):
             assert joined(Source(data, column="body", weight=2)) == "lowé lower".encode()
 
     def test_wrong_rows_are_an_error_that_names_them_or_skipped(self, datasets):
-        for data in self.roads(datasets, ["low", None, " lower"]):
+        for data in self.kinds_of_datasets(datasets, ["low", None, " lower"]):
             assert_error_or_skip(
                 data,
                 "source: iterable 0: row 1: expected a string as 'text', got null",
@@ -520,7 +520,7 @@ class TestDatasets:
             joined(Source(datasets.Dataset.from_dict({"id": [1]}), column="id"))
 
     def test_a_missing_column_is_an_error_that_names_those_there_are(self, datasets):
-        for data in self.roads(datasets, self.ROWS, "body"):
+        for data in self.kinds_of_datasets(datasets, self.ROWS, "body"):
             with pytest.raises(ValueError, match=r"iterable 0: .*give the .* of the text|with 'id', 'body'; give the"):
                 joined(data)
 
@@ -556,9 +556,9 @@ class TestCap:
         parts = [part.decode() for text in all_documents for part in split(text.encode(), special_tokens)]
         expected = count_pre_tokens([shortened(part, limit) for part in parts], "gpt2")
         longer = sum(len(part.encode()) > limit for part in parts)
-        for road in [[*sorted(folder.iterdir())], [path.as_uri() for path in sorted(folder.iterdir())], all_documents]:
+        for data in [[*sorted(folder.iterdir())], [path.as_uri() for path in sorted(folder.iterdir())], all_documents]:
             skipped = Skipped()
-            source = Source(road, max_document_bytes=limit)
+            source = Source(data, max_document_bytes=limit)
             with blocks_of(block):
                 assert count(source, "gpt2", special_tokens, batch_bytes=block, skipped=skipped) == expected
             assert skipped == Skipped(shortened=longer)

@@ -94,15 +94,15 @@ def test_a_pattern_that_the_core_cannot_run_is_refused_by_name(tmp_path, pattern
     (tmp_path / "merges.txt").unlink(missing_ok=True)
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
-    roads = [
+    calls = [
         lambda: count(["low lower"], pattern=pattern),
         lambda: BPETokenizer.train(tmp_path / "text.txt", 258, pattern=pattern),
         lambda: BPETokenizer.from_pretrained(tmp_path).encode("low"),
         lambda: BPETokenizer.convert_from(tmp_path / "tokenizer.json").encode("low"),
     ]
-    for road in roads:
+    for call in calls:
         with pytest.raises(ValueError, match=re.escape(reason)):
-            road()
+            call()
 
 
 PLAIN = """
@@ -169,7 +169,7 @@ for arguments in {[*commands]}:
 
 
 @pytest.mark.parametrize("choice", ["reference", None])
-def test_plain_python_does_the_main_job_and_refuses_all_else_by_name(tmp_path, choice):
+def test_plain_python_trains_encodes_and_refuses_all_else_by_name(tmp_path, choice):
     (tmp_path / "text.txt").write_text("low")
     tries = "".join(
         f"try:\n    {code}\nexcept RuntimeError as error:\n    print({what!r}, '|', error)\n"

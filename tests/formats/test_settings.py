@@ -1,4 +1,4 @@
-"""A setting is defined once: one that is added to the table arrives on every road."""
+"""A setting is defined once: one that is added to the table arrives at every entry point."""
 
 import subprocess
 import sys

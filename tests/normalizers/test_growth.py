@@ -129,7 +129,7 @@ def folders(tmp_path_factory):
     return root
 
 
-ROADS = {
+WAYS_TO_LOAD = {
     "from_pretrained": "BPETokenizer.from_pretrained('foreign')",
     "from_pretrained of ours": "BPETokenizer.from_pretrained('ours')",
     "AutoTokenizer": "transformers.AutoTokenizer.from_pretrained('ours')",
@@ -150,15 +150,15 @@ from hf_bpe.cli import main
 def command(*arguments):
     sys.argv = ["hf-bpe", *arguments]
     main()
-ROADS, BOMB = map(json.loads, sys.argv[1:])
+WAYS_TO_LOAD, BOMB = map(json.loads, sys.argv[1:])
 in_use = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-for road, code in ROADS.items():
+for way, code in WAYS_TO_LOAD.items():
     if os.fork():
-        print(road, os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+        print(way, os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
         continue
     resource.setrlimit(resource.RLIMIT_AS, (in_use + (2 << 30),) * 2)
     for stream in (1, 2):
-        os.dup2(os.open(road, os.O_CREAT | os.O_APPEND | os.O_WRONLY), stream)
+        os.dup2(os.open(way, os.O_CREAT | os.O_APPEND | os.O_WRONLY), stream)
     try:
         if not getattr(eval(code), "is_accelerated", True):
             sys.exit(3)
@@ -170,10 +170,10 @@ for road, code in ROADS.items():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory is that of Linux")
 def test_every_way_in_refuses_a_file_that_keeps_doubling_texts(folders):
-    command = [sys.executable, "-c", SCRIPT, json.dumps(ROADS), json.dumps(BOMB)]
+    command = [sys.executable, "-c", SCRIPT, json.dumps(WAYS_TO_LOAD), json.dumps(BOMB)]
     done = subprocess.run(command, cwd=folders, capture_output=True, text=True, timeout=PATIENCE, check=True)
     # That of transformers works without us, and says why.
-    assert done.stdout == "".join(f"{road} {3 if road == 'BPETokenizerFast' else 1}\n" for road in ROADS)
-    for road in ROADS:
-        said = (folders / road).read_text(encoding="utf-8")
-        assert "with Replace, number 9 of 28, a character can become 512 times as long" in said, road
+    assert done.stdout == "".join(f"{way} {3 if way == 'BPETokenizerFast' else 1}\n" for way in WAYS_TO_LOAD)
+    for way in WAYS_TO_LOAD:
+        said = (folders / way).read_text(encoding="utf-8")
+        assert "with Replace, number 9 of 28, a character can become 512 times as long" in said, way

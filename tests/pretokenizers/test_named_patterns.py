@@ -15,7 +15,7 @@ from hf_bpe.pretokenizers._regex.dialects import is_clear
 from support.cases import case
 from support.strategies import texts
 
-# Inserts a line into the table, as an edit of the file would, and then uses the new name on every road.
+# Inserts a line into the table, as an edit of the file would, and then uses the new name wherever one may be given.
 SCRIPT = r'''
 import importlib.util, sys
 from importlib.machinery import SourceFileLoader

@@ -1,4 +1,4 @@
-"""A record is a document on every way in: one row, whatever its text holds."""
+"""A record is a document however it is read: one row, whatever its text holds."""
 
 import gzip
 import json

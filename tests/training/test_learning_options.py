@@ -1,4 +1,4 @@
-"""An option of learning is defined once: one that is added to `LearningOptions` arrives on every road."""
+"""An option of learning is defined once: one that is added to `LearningOptions` arrives at every entry point."""
 
 import inspect
 import subprocess
@@ -82,12 +82,12 @@ def refused(function, *arguments, **options):
 def check_roads():
     parameter = inspect.signature(train).parameters["made_up"]
     assert (parameter.default, parameter.kind) == (3, inspect.Parameter.KEYWORD_ONLY)
-    for road in (train, BPETokenizer.train):
-        assert "made_up: expected" in refused(road, text, num_merges=3, made_up=0)
-        made = road(text, num_merges=3, made_up=7)
+    for entry_point in (train, BPETokenizer.train):
+        assert "made_up: expected" in refused(entry_point, text, num_merges=3, made_up=0)
+        made = entry_point(text, num_merges=3, made_up=7)
         sees(7)
         assert "|fancy=7|" in (made.model if isinstance(made, BPETokenizer) else made).signature
-        road(text, num_merges=3)
+        entry_point(text, num_merges=3)
         sees(3)
     made.train_new_from_iterator(text, 259, made_up=8)
     sees(8)

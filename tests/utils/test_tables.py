@@ -1,4 +1,4 @@
-"""Tables given for texts: refused on every road, where their columns are taken."""
+"""Tables given for texts: refused by every entry point, where their columns are taken."""
 
 import pickle
 from types import SimpleNamespace
@@ -78,21 +78,21 @@ FILES = {"encode_files": lambda texts: TOKENIZER.encode_files(texts, "x.npy")}
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_tables_are_refused_on_every_road(table):
-    for name, road in {**TRAINING, **ENCODING, **FILES}.items():
+def test_tables_are_refused_by_every_entry_point(table):
+    for name, call in {**TRAINING, **ENCODING, **FILES}.items():
         value = TABLES[table]()
         with case(name):
             if table == "datasets" and name in TRAINING:
-                assert road(value) == road(TEXTS)  # these read a column of it
+                assert call(value) == call(TEXTS)  # these read a column of it
                 continue
             with pytest.raises(TypeError, match=r"expected .*, got an? \w+, which .*; give "):
-                road(value)
+                call(value)
 
 
 @pytest.mark.parametrize("column", COLUMNS_OF_TEXT)
-def test_columns_of_text_are_texts_on_every_road(column):
-    for road in {**TRAINING, **ENCODING}.values():
-        assert road(COLUMNS_OF_TEXT[column]()) == road(TEXTS)
+def test_columns_of_text_are_texts_for_every_entry_point(column):
+    for call in {**TRAINING, **ENCODING}.values():
+        assert call(COLUMNS_OF_TEXT[column]()) == call(TEXTS)
 
 
 @pytest.mark.parametrize("value", [Table(COLUMNS), SimpleNamespace(dtype=np.dtype("f4"), ndim=1)], ids=repr)

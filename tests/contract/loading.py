@@ -1,4 +1,4 @@
-"""Walk a road with an artifact: make it, load it, and compare what a user sees of both."""
+"""Make an artifact, load it in one way, and compare what a user sees of it with its authority."""
 
 import functools
 import tempfile
@@ -11,10 +11,10 @@ from contract.chats import MESSAGES  # noqa: F401 - adds its comparisons
 from contract.comparisons import OF_TRANSFORMERS, Case
 from contract.differences import documented
 from contract.own_methods import OF_BPE_TOKENIZER
-from contract.roads import ROADS
 from contract.run import Mismatch, compare, is_equal
 from contract.texts import FEW, QUICK, TEXTS, samples, with_added_tokens
 from contract.tiktoken_views import OF_TIKTOKEN
+from contract.ways_to_load import WAYS_TO_LOAD
 
 from hf_bpe import BPETokenizer
 
@@ -43,13 +43,13 @@ def authority_of(artifact, name):
     return thing, {}
 
 
-def load(artifact, road):
-    """Return the tokenizer at the end of a road; what it warns of is not compared."""
+def load(artifact, way):
+    """Load an artifact in one way; warnings are not compared."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if ROADS[road].load is None:
+        if WAYS_TO_LOAD[way].load is None:
             return ARTIFACTS[artifact].train()
-        return ROADS[road].load(made(artifact), new_folder())
+        return WAYS_TO_LOAD[way].load(made(artifact), new_folder())
 
 
 def texts_of(authority, form):
@@ -81,19 +81,19 @@ def comparisons_for(tokenizer, authority, decides_ids):
     return [each for each in found.values() if each.decides_ids or not decides_ids]
 
 
-def compared_values(artifact, road, tokenizer, form, *, decides_ids=False):
-    """Compare a tokenizer with the authority of a road.
+def compared_values(artifact, way, tokenizer, form, *, decides_ids=False):
+    """Compare a tokenizer with the authority of a way to load.
 
     Args:
-        artifact, road: their names.
-        tokenizer: what the road gave, or what became of it.
+        artifact, way: their names.
+        tokenizer: what was loaded, or what became of it.
         form: "all", "quick" or "few" texts.
         decides_ids: compare only what every format carries.
 
     Yields:
         For each value, the mismatch, or None where it is the same.
     """
-    name = ROADS[road].authority
+    name = WAYS_TO_LOAD[way].authority
     authority, seen = authority_of(artifact, name)
     texts = texts_of(authority, form)
     names = [*texts]
@@ -105,7 +105,7 @@ def compared_values(artifact, road, tokenizer, form, *, decides_ids=False):
             case = Case(texts.get(text, ""), other, ids[texts.get(text, "")])
             for entry, expected, got in compare(each, tokenizer, authority, case, is_ours, seen):
                 is_same = is_equal(each.name, expected, got)
-                yield None if is_same else Mismatch(artifact, road, name, each.name, entry, text, case, expected, got)
+                yield None if is_same else Mismatch(artifact, way, name, each.name, entry, text, case, expected, got)
 
 
 def mismatches(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""The ways in to hf_bpe, and what happens to a tokenizer afterwards."""
+"""The ways to load a tokenizer, and what happens to a tokenizer afterwards."""
 
 import copy
 import pickle
@@ -15,15 +15,15 @@ from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformer
 
 
 @dataclass(frozen=True)
-class Road:
-    """A way in.
+class Way:
+    """A way to load a tokenizer.
 
     Attributes:
         name: what the tables and failures call it.
         kinds: the kinds of artifacts that it takes.
         authority: what it is compared with, a name of `authorities`.
         load: makes the tokenizer of an artifact that was made in a folder; the second folder is empty.
-        is_quick: whether the quick form walks it with real files, too.
+        is_quick: whether the quick form tries it with real files, too.
     """
 
     name: str
@@ -84,46 +84,46 @@ def fast(made, *_):
 
 
 FOLDERS, GPT2, ENCODINGS = ("folder", "refused"), ("gpt2",), ("encoding", "refused encoding")
-ROADS = {
-    road.name: road
-    for road in (
-        Road("from_pretrained", FOLDERS, FAST, lambda made, _: BPETokenizer.from_pretrained(made), True),
-        Road("convert_from(folder)", FOLDERS, FAST, lambda made, _: BPETokenizer.convert_from(made)),
-        Road("convert_from(file)", FOLDERS, BACKEND, lambda made, _: BPETokenizer.convert_from(
+WAYS_TO_LOAD = {
+    way.name: way
+    for way in (
+        Way("from_pretrained", FOLDERS, FAST, lambda made, _: BPETokenizer.from_pretrained(made), True),
+        Way("convert_from(folder)", FOLDERS, FAST, lambda made, _: BPETokenizer.convert_from(made)),
+        Way("convert_from(file)", FOLDERS, BACKEND, lambda made, _: BPETokenizer.convert_from(
             made / "tokenizer.json")),
-        Road("convert_from(Tokenizer)", FOLDERS, BACKEND, lambda made, _: BPETokenizer.convert_from(
+        Way("convert_from(Tokenizer)", FOLDERS, BACKEND, lambda made, _: BPETokenizer.convert_from(
             Tokenizer.from_file(str(made / "tokenizer.json")))),
-        Road("convert_from(fast)", FOLDERS, FAST, lambda made, _: BPETokenizer.convert_from(fast(made))),
-        Road("hf-bpe convert", FOLDERS, FAST, by_command),
-        Road("AutoTokenizer", FOLDERS, FAST, lambda made, empty: AutoTokenizer.from_pretrained(
+        Way("convert_from(fast)", FOLDERS, FAST, lambda made, _: BPETokenizer.convert_from(fast(made))),
+        Way("hf-bpe convert", FOLDERS, FAST, by_command),
+        Way("AutoTokenizer", FOLDERS, FAST, lambda made, empty: AutoTokenizer.from_pretrained(
             saved(BPETokenizer.from_pretrained(made), empty))),
-        Road("accelerate", FOLDERS, FAST, lambda made, _: accelerate(fast(made)), True),
-        Road("accelerate(any class)", FOLDERS, OBJECT, lambda made, _: accelerate(AutoTokenizer.from_pretrained(made))),
-        Road("BPETokenizerFast", FOLDERS, FAST, lambda made, _: BPETokenizerFast.from_pretrained(made)),
-        Road("patch_transformers", FOLDERS, OBJECT, patched),
-        Road("from_pretrained(two files)", GPT2, SLOW_FILES, lambda made, _: BPETokenizer.from_pretrained(made)),
-        Road("BPETokenizer(two files)", GPT2, SLOW_FILES, by_constructor),
-        Road("convert_from(two files)", GPT2, SLOW_FILES, lambda made, _: BPETokenizer.convert_from(made)),
-        Road("hf-bpe convert of two files", GPT2, SLOW_FILES, by_command),
-        Road("convert_from(Encoding)", ENCODINGS, TIKTOKEN, lambda made, _: BPETokenizer.convert_from(made), True),
-        Road("convert_from(ranks)", ENCODINGS, TIKTOKEN, by_rank_file),
-        Road("hf-bpe convert of ranks", ENCODINGS, TIKTOKEN, by_command_from_ranks),
-        Road("train", ("folder",), SAVED, None),
+        Way("accelerate", FOLDERS, FAST, lambda made, _: accelerate(fast(made)), True),
+        Way("accelerate(any class)", FOLDERS, OBJECT, lambda made, _: accelerate(AutoTokenizer.from_pretrained(made))),
+        Way("BPETokenizerFast", FOLDERS, FAST, lambda made, _: BPETokenizerFast.from_pretrained(made)),
+        Way("patch_transformers", FOLDERS, OBJECT, patched),
+        Way("from_pretrained(two files)", GPT2, SLOW_FILES, lambda made, _: BPETokenizer.from_pretrained(made)),
+        Way("BPETokenizer(two files)", GPT2, SLOW_FILES, by_constructor),
+        Way("convert_from(two files)", GPT2, SLOW_FILES, lambda made, _: BPETokenizer.convert_from(made)),
+        Way("hf-bpe convert of two files", GPT2, SLOW_FILES, by_command),
+        Way("convert_from(Encoding)", ENCODINGS, TIKTOKEN, lambda made, _: BPETokenizer.convert_from(made), True),
+        Way("convert_from(ranks)", ENCODINGS, TIKTOKEN, by_rank_file),
+        Way("hf-bpe convert of ranks", ENCODINGS, TIKTOKEN, by_command_from_ranks),
+        Way("train", ("folder",), SAVED, None),
     )
 }  # fmt: skip
-"""Name → road."""
+"""Name → way to load."""
 
 
 def converted(name):
     """Return a function that writes a tokenizer in a format and reads it again."""
     suffix = api.FORMATS[name].suffix or ""
 
-    def journey(tokenizer, folder):
+    def convert_and_read(tokenizer, folder):
         path = folder / f"tokenizer{suffix}"
         tokenizer.convert_to(path, format=name)
         return BPETokenizer.convert_from(path, format=name)
 
-    return journey
+    return convert_and_read
 
 
 AFTERWARDS = {
