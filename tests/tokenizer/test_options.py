@@ -11,29 +11,6 @@ from support.cases import case
 from support.transformers_features import KEEPS_REGISTERED_CLASSES
 
 TOKENIZER = BPETokenizer.train(["low lower lowest"], vocab_size=258, special_tokens=["<|endoftext|>"])
-CALLS = {
-    "train": (lambda **given: BPETokenizer.train(["low"], vocab_size=256, **given), {"patern": "pattern"}),
-    "constructor": (lambda **given: BPETokenizer(model=TOKENIZER.model, **given), {"eos": "eos_token"}),
-    "tokenize": (lambda **given: TOKENIZER.tokenize("low", **given), {"add_special_token": "add_special_tokens"}),
-    "encode": (lambda **given: TOKENIZER.encode("low", **given), {"max_lenght": "max_length"}),
-    "decode": (lambda **given: TOKENIZER.decode([1], **given), {"skip_special_token": "skip_special_tokens"}),
-    "convert_from": (
-        lambda **given: BPETokenizer.convert_from(TOKENIZER.model, **given),
-        {"padd_side": "padding_side"},
-    ),
-    "retraining": (
-        lambda **given: TOKENIZER.train_new_from_iterator(["low"], 258, **given),
-        {"min_freq": "min_frequency"},
-    ),
-    "bulk": (lambda **given: TOKENIZER.encode_to_numpy(["low"], **given), {"num_worker": "num_workers"}),
-}
-
-
-def test_misspelt_option_is_refused_with_the_right_name():
-    for name, (call, names) in CALLS.items():
-        ((wrong, right),) = names.items()
-        with case(name), pytest.raises(TypeError, match=f"unknown option '{wrong}'; did you mean '{right}'"):
-            call(**{wrong: 1})
 
 
 def test_misspelt_option_of_loading_and_saving_is_refused(tmp_path):
