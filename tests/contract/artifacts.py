@@ -20,7 +20,7 @@ from hf_bpe.training import Superwords
 
 DATA = Path(os.environ["HF_BPE_TEST_DATA"]) if os.environ.get("HF_BPE_TEST_DATA") else None
 
-BOS, EOS, PAD, MASK = "<|bos|>", "<|eos|>", "<pad>", "<mask>"
+BOS, EOS, EXTRA, PAD, MASK = "<|bos|>", "<|eos|>", "<|extra|>", "<pad>", "<mask>"
 CORPUS = [
     "The quick brown fox jumps over the lazy dog. It's low, lower, lowest; they'll see we've 12 and 1234567 in 2024!",
     "def f(x):\n    return x  # 100%\n\nnewer  newest   widest\r\nyou're I'M DON'T caf\u00e9 na\u00efve "
@@ -164,7 +164,7 @@ def template(single, pair):
     def pieces(text):
         for word in text.split():
             name, _, type_id = word.partition(":")
-            token = {"BOS": BOS, "EOS": EOS}.get(name)
+            token = {"BOS": BOS, "EOS": EOS, "EXTRA": EXTRA}.get(name)
             kind = "SpecialToken" if token else "Sequence"
             yield {kind: {"id": token or name, "type_id": int(type_id or 0)}}
 
@@ -176,6 +176,8 @@ def roberta(**flags):
 
 
 NFC, NFKC = {"type": "NFC"}, {"type": "NFKC"}
+SPACE = {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "}
+STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
 MASKS = {"content": "<m>", "special": True, "lstrip": True}
 SPACES = tuple({"content": " " * size, "normalized": True} for size in (2, 3, 8, 24))
 FLAGGED = (
@@ -229,6 +231,7 @@ TRAINED = [
     trained("add_bos_token", True, add_bos_token=True),
     trained("add_bos_token, add_eos_token", add_bos_token=True, add_eos_token=True),
     trained("NFC", normalizer="NFC"),
+    trained("normalizers", True, normalizer={"type": "Sequence", "normalizers": [NFKC, SPACE, STRIP]}),
     trained("huggingface ties", tie_break="huggingface"),
     trained("no pattern", pattern=None),
     trained("own pattern", pattern=r"\p{L}+|\p{N}{1,2}|[^\p{L}\p{N}]"),

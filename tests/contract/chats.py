@@ -1,9 +1,11 @@
 """What a user sees of chat templates, for tokenizers that have one."""
 
 import dataclasses
+import inspect
 from types import SimpleNamespace
 
-from contract.comparisons import compared, fields
+from contract.comparisons import ALL, compared, fields
+from transformers import PreTrainedTokenizerBase
 
 
 @dataclasses.dataclass
@@ -12,6 +14,13 @@ class Message:
 
     role: str
     content: str
+
+
+class Model:
+    """A message as pydantic has it."""
+
+    def model_dump(self, **_):
+        return {"role": "assistant", "content": "newest"}
 
 
 MESSAGES = [
@@ -34,8 +43,17 @@ def chats(tokenizer, case):
         "a dictionary": fields(apply(MESSAGES, return_dict=True)),
         "a batch": fields(apply([MESSAGES, MESSAGES[:2]], return_dict=True)),
         "padded": fields(apply(MESSAGES, padding="max_length", max_length=300, truncation=True, return_dict=True)),
+        "truncated": fields(apply(MESSAGES, truncation=True, max_length=9, return_dict=True)),
+        "continued": apply(MESSAGES, tokenize=False, continue_final_message=True),
+        "continued, ids": apply(MESSAGES, continue_final_message=True, return_dict=False),
+        "options of calls": fields(apply(MESSAGES, tokenizer_kwargs=ALL, return_dict=True)),
         "tensors": fields(apply(MESSAGES, return_tensors="np", return_dict=True)),
     }
+
+
+def arrays_of(tokenizer):
+    """Return the options of a padded batch, where there is a token to pad with."""
+    return {"padding": True, "return_tensors": "np"} if tokenizer.pad_token else {}
 
 
 @compared(is_of_texts=False)
@@ -45,7 +63,9 @@ def assistant_masks(tokenizer, case):
     options = {"return_assistant_tokens_mask": True, "return_dict": True}
     one = tokenizer.apply_chat_template(MESSAGES, **options)
     batch = tokenizer.apply_chat_template([MESSAGES, MESSAGES[:2]], **options)
-    return {"one": fields(one), "a batch": fields(batch)}
+    short = tokenizer.apply_chat_template(MESSAGES, truncation=True, max_length=44, **options)
+    rows = tokenizer.apply_chat_template([MESSAGES, MESSAGES[:2]], **arrays_of(tokenizer), **options)
+    return {"one": fields(one), "a batch": fields(batch), "truncated": fields(short), "padded": fields(rows)}
 
 
 @compared(is_of_texts=False)
@@ -57,5 +77,19 @@ def chats_of_objects(tokenizer, case):
     return {
         "dataclasses": tokenizer.apply_chat_template(messages, tokenize=False),
         "a conversation": tokenizer.apply_chat_template(SimpleNamespace(messages=MESSAGES[:2]), tokenize=False),
-        "ids": tokenizer.apply_chat_template(messages, return_dict=False),
+        "models": tokenizer.apply_chat_template([messages[0], Model()], tokenize=False),
+        "ids": tokenizer.apply_chat_template([messages, [messages[0], Model()]], return_dict=False),
     }
+
+
+HAS_SANITIZING = "sanitize_control_tokens" in inspect.signature(PreTrainedTokenizerBase.apply_chat_template).parameters
+
+
+@compared(is_of_texts=False)
+def sanitized_chats(tokenizer, case):
+    """See chats in which users write control tokens, which are then text."""
+    if not tokenizer.chat_template or not HAS_SANITIZING:
+        return {}
+    options = {"sanitize_control_tokens": True, "return_dict": True}
+    batch = tokenizer.apply_chat_template([MESSAGES, MESSAGES[:2]], **arrays_of(tokenizer), **options)
+    return {"one": fields(tokenizer.apply_chat_template(MESSAGES, **options)), "a batch": fields(batch)}

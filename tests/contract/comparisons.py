@@ -51,6 +51,17 @@ def compared(*, is_of_texts=True, decides_ids=False):
     return add
 
 
+def compared_with(registry, see, *, is_of_texts=True):
+    """Add what is seen of a BPETokenizer to a registry; `see` is what is seen of the authority."""
+
+    def add(function):
+        name = function.__name__
+        registry[name] = Comparison(name, see, function, is_of_texts, decides_ids=True)
+        return function
+
+    return add
+
+
 def fields(encoded):
     """Return the entries of what a call returns, as lists."""
     return {name: np.asarray(value).tolist() if hasattr(value, "shape") else value for name, value in encoded.items()}
@@ -160,6 +171,8 @@ def tokens(tokenizer, case):
     return {
         "tokenize": tokenizer.tokenize(case.text),
         "with special tokens": tokenizer.tokenize(case.text, add_special_tokens=True),
+        "truncated": tokenizer.tokenize(case.text, truncation=True, max_length=7, add_special_tokens=True),
+        "as text": tokenizer.tokenize(case.text, split_special_tokens=True),
         "of a pair": tokenizer.tokenize(case.text, pair="low er"),
         "of a pair with special tokens": tokenizer.tokenize(case.text, pair="low er", add_special_tokens=True),
         "of ids": tokenizer.convert_ids_to_tokens(case.ids),

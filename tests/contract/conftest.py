@@ -1,4 +1,4 @@
-"""The options, the choice of tests, and the table of the contract suite.
+"""The options and the choice of tests of the contract suite.
 
 The suite runs in the tests of the repository, and by itself against an installed hf_bpe:
 
@@ -7,7 +7,6 @@ The suite runs in the tests of the repository, and by itself against an installe
 
 import os
 import shutil
-from collections import Counter, defaultdict
 from contextlib import suppress
 
 import pytest
@@ -22,7 +21,6 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "thorough: adds only scale to other tests; runs with --thorough only")
-    config.pluginmanager.register(Table(config), "contract-table")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -58,31 +56,3 @@ def _quiet():
     transformers.logging.set_verbosity_error()
     yield
     transformers.logging.set_verbosity(before)
-
-
-class Table:
-    """Comparisons and seconds by way to load and group of artifacts, printed at the end of a run of the suite."""
-
-    def __init__(self, config):
-        self.is_whole = config.getoption("thorough")
-        self.numbers, self.artifacts = defaultdict(Counter), set()
-
-    def pytest_runtest_logreport(self, report):
-        for name, value in report.user_properties if report.when == "call" else ():
-            if name == "contract":
-                way, artifact, group, number, seconds = value
-                self.numbers[way] += Counter({"artifacts": 1, group: number, "comparisons": number})
-                self.numbers[way]["seconds"] += seconds
-                self.artifacts.add(artifact)
-
-    def pytest_terminal_summary(self, terminalreporter):
-        if not self.numbers:
-            return
-        total = sum(row["comparisons"] for row in self.numbers.values())
-        line = f"contract: {total:,} comparisons, {len(self.numbers)} ways to load, {len(self.artifacts)} artifacts"
-        terminalreporter.write_line(line)
-        if self.is_whole:
-            columns = ("artifacts", "trained", "families", "real files", "comparisons", "seconds")
-            terminalreporter.write_line(f"{'way to load':42}" + "".join(f"{name:>12}" for name in columns))
-            for way, row in self.numbers.items():
-                terminalreporter.write_line(f"{way:42}" + "".join(f"{round(row[name]):12,}" for name in columns))

@@ -28,7 +28,9 @@ class Difference(NamedTuple):
 
 
 def is_same_without_spaces(mismatch):
-    """Say whether two lists of tokens differ only in the white space that added tokens take."""
+    """Say whether two lists of tokens of a BPETokenizer differ only in the white space that added tokens take."""
+    if "accelerate" in mismatch.way or mismatch.way in ("BPETokenizerFast", "patch_transformers"):
+        return False
     both = mismatch.expected, mismatch.got
     if not all(isinstance(tokens, list) and all(isinstance(each, str) for each in tokens) for tokens in both):
         return False

@@ -109,9 +109,8 @@ def compared_values(artifact, way, tokenizer, form, *, decides_ids=False):
 
 
 def mismatches(*args, **kwargs):
-    """Return the number of `compared_values`, and the mismatches among them that are not documented."""
-    values = [*compared_values(*args, **kwargs)]
-    return len(values), [each for each in values if each is not None and documented(each) is None]
+    """Return the mismatches among `compared_values` that are not documented."""
+    return [each for each in compared_values(*args, **kwargs) if each is not None and documented(each) is None]
 
 
 def explained(found):

@@ -1,40 +1,31 @@
 """What only BPETokenizer has, compared with what a fast tokenizer has for the same purpose."""
 
+from functools import partial
 from itertools import pairwise
 
-from contract.comparisons import Comparison
+from contract.comparisons import compared_with
 from tokenizers.decoders import DecodeStream
 
 OF_BPE_TOKENIZER = {}
+compared = partial(compared_with, OF_BPE_TOKENIZER)
 
 
-def plain_ids(tokenizer, text):
-    return tokenizer.encode(text, add_special_tokens=False)
+def plain_ids(tokenizer, text, **options):
+    return tokenizer.encode(text, add_special_tokens=False, **options)
 
 
-def compared_with(see):
-    """Return a decorator of what is seen of a BPETokenizer; `see` is what is seen of a fast tokenizer."""
-
-    def add(function):
-        name = function.__name__
-        OF_BPE_TOKENIZER[name] = Comparison(name, see, function, is_of_texts=True, decides_ids=True)
-        return function
-
-    return add
-
-
-@compared_with(lambda tokenizer, case: {"ids": [plain_ids(tokenizer, case.text), plain_ids(tokenizer, case.other)]})
+@compared(lambda tokenizer, case: {"ids": [plain_ids(tokenizer, case.text), plain_ids(tokenizer, case.other)]})
 def encode_to_numpy(tokenizer, case):
     ids, bounds = tokenizer.encode_to_numpy([case.text, case.other])
     return {"ids": [ids[start:end].tolist() for start, end in pairwise(bounds)]}
 
 
-@compared_with(lambda tokenizer, case: {"ids": [plain_ids(tokenizer, case.text), plain_ids(tokenizer, case.other)]})
+@compared(lambda tokenizer, case: {"ids": [plain_ids(tokenizer, case.text), plain_ids(tokenizer, case.other)]})
 def encode_to_lists(tokenizer, case):
     return {"ids": tokenizer.encode_to_lists([case.text, case.other])}
 
 
-@compared_with(
+@compared(
     lambda tokenizer, case: {"ids": plain_ids(tokenizer, case.text), "number": [len(plain_ids(tokenizer, case.text))]}
 )
 def streams(tokenizer, case):
@@ -42,7 +33,22 @@ def streams(tokenizer, case):
     return {"ids": [*tokenizer.encode_iterable(pieces)], "number": tokenizer.count_tokens([case.text])}
 
 
-@compared_with(lambda tokenizer, case: {"ids": plain_ids(tokenizer, case.text + case.other)})
+@compared(
+    lambda tokenizer, case: {
+        "lists": [plain_ids(tokenizer, text, split_special_tokens=True) for text in (case.text, case.other)],
+        "stream": plain_ids(tokenizer, case.text, split_special_tokens=True),
+    }
+)
+def special_tokens_as_text(tokenizer, case):
+    options = {"split_special_tokens": True, "num_workers": 2}
+    ids, bounds = tokenizer.encode_to_numpy([case.text, case.other], **options)
+    lists = tokenizer.encode_to_lists([case.text, case.other], **options)
+    assert [ids[start:end].tolist() for start, end in pairwise(bounds)] == lists
+    assert tokenizer.count_tokens([case.text, case.other], **options) == [*map(len, lists)]
+    return {"lists": lists, "stream": [*tokenizer.encode_iterable([case.text], **options)]}
+
+
+@compared(lambda tokenizer, case: {"ids": plain_ids(tokenizer, case.text + case.other)})
 def session(tokenizer, case):
     session = tokenizer.session(case.text)
     session.append(case.other)
@@ -59,7 +65,7 @@ def decode_stream_of_tokenizers(tokenizer, case):
     return found
 
 
-@compared_with(decode_stream_of_tokenizers)
+@compared(decode_stream_of_tokenizers)
 def decode_stream(tokenizer, case):
     found = {}
     for skips in (False, True):

@@ -4,21 +4,15 @@ tiktoken repairs lone surrogates and finds special tokens where `allowed_special
 `decode_with_offsets`, the beginnings of tokens.
 """
 
-from contract.comparisons import Comparison
+from functools import partial
+
+from contract.comparisons import compared_with
 
 OF_TIKTOKEN = {}
+compared = partial(compared_with, OF_TIKTOKEN)
 
 
-def compared_with(see, is_of_texts=True):
-    def add(function):
-        name = function.__name__
-        OF_TIKTOKEN[name] = Comparison(name, see, function, is_of_texts, decides_ids=True)
-        return function
-
-    return add
-
-
-@compared_with(
+@compared(
     lambda encoding, case: {
         "encode": encoding.encode(case.text, allowed_special="all"),
         "as text": encoding.encode(case.text, disallowed_special=()),
@@ -33,7 +27,7 @@ def ids_of_tiktoken(tokenizer, case):
     }
 
 
-@compared_with(
+@compared(
     lambda encoding, case: {
         "decode": encoding.decode([*case.ids]),
         "part of a character": encoding.decode([*case.ids[1:]]),
@@ -48,7 +42,7 @@ def text_of_ids_of_tiktoken(tokenizer, case):
     }
 
 
-@compared_with(lambda encoding, case: {"starts": encoding.decode_with_offsets([*case.ids])[1]})
+@compared(lambda encoding, case: {"starts": encoding.decode_with_offsets([*case.ids])[1]})
 def offsets_of_tiktoken(tokenizer, case):
     return {"starts": [start for start, _ in tokenizer(case.text, return_offsets_mapping=True)["offset_mapping"]]}
 
@@ -58,6 +52,6 @@ def tokens_of_encoding(encoding, case):
     return {"n_vocab": encoding.n_vocab, "special ids": special}
 
 
-@compared_with(tokens_of_encoding, is_of_texts=False)
+@compared(tokens_of_encoding, is_of_texts=False)
 def size_of_tiktoken(tokenizer, case):
     return {"n_vocab": len(tokenizer), "special ids": {*tokenizer.all_special_ids}}

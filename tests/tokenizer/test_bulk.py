@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer
 from support.cases import case
-from support.strategies import any_bytes, any_texts
+from support.strategies import any_bytes
 
 CORPUS = [
     "low low low lower lower widest widest newest newest newest 你好 你好 42 42!\n\n<|endoftext|>the lowest of the low"
@@ -25,41 +24,13 @@ def tokenizer():
     return BPETokenizer.train(CORPUS, num_merges=15, special_tokens=SPECIALS, pad_token="<pad>")
 
 
-@pytest.fixture(scope="module", params=["plain", "flags", "regular expression", "observed", "normalized"])
-def any_tokenizer(request):
-    if request.param == "flags":
-        made = BPETokenizer.train(CORPUS, num_merges=15, special_tokens=SPECIALS, add_prefix_space=True)
-        made.add_tokens([AddedToken("low", single_word=True, lstrip=True), AddedToken("est", rstrip=True)])
-        return made
-    options = {
-        "plain": {"special_tokens": SPECIALS},
-        "regular expression": {"special_tokens": SPECIALS, "pattern": r"\w+|\s+|[^\w\s]"},
-        "normalized": {"special_tokens": SPECIALS, "normalizer": "NFKC"},
-        "observed": {"initial_alphabet": "observed", "unk_token": "<unk>"},
-    }[request.param]
-    return BPETokenizer.train(CORPUS, num_merges=15, **options)
-
-
-@given(texts=st.lists(any_texts, max_size=5), split=st.sampled_from([None, True, False]))
-def test_bulk_methods_give_the_ids_of_a_call(any_tokenizer, texts, split):
-    called = {} if split is None else {"split_special_tokens": split}
-    expected = [any_tokenizer.encode(text, add_special_tokens=False, **called) for text in texts]
-    options = {"split_special_tokens": split, "num_workers": 2}
-    assert any_tokenizer.encode_to_lists(texts, **options) == expected
-    assert any_tokenizer.count_tokens(texts, **options) == [*map(len, expected)]
-    ids, offsets = any_tokenizer.encode_to_numpy(texts, **options)
-    assert (ids.dtype, offsets.dtype) == (np.uint32, np.int64)
-    assert [ids[start:end].tolist() for start, end in itertools.pairwise(offsets)] == expected
-    assert [*any_tokenizer.encode_iterable(iter(texts), **options)] == any_tokenizer.encode(
-        "".join(texts), add_special_tokens=False, **called
-    )
-
-
 @given(data=any_bytes)
 def test_bulk_methods_accept_bytes(tokenizer, data):
     ids = tokenizer.encode_bytes(data)
     assert tokenizer.decode_bytes(ids) == data
     assert tokenizer.encode_to_lists([data]) == [ids]
+    array, offsets = tokenizer.encode_to_numpy([data])
+    assert (array.dtype, offsets.dtype, array.tolist()) == (np.uint32, np.int64, ids)
     assert [*tokenizer.encode_iterable([data[:3], data[3:]])] == ids
 
 
@@ -82,26 +53,15 @@ def test_padded_rows_are_those_that_transformers_gives(tokenizer):
 def test_padding_needs_a_token_where_rows_differ(tokenizer):
     bare = BPETokenizer(model=tokenizer.model, pad_token=None)
     assert bare.encode_to_padded(["a", "b"])[1].tolist() == [[1], [1]]
-    with pytest.raises(ValueError, match="length: expected at least 0, got -1"):
-        tokenizer.encode_to_padded(["a"], length=-1)
-
-
-def test_wrong_arguments_are_refused(tokenizer):
-    for method in (tokenizer.encode_to_lists, tokenizer.encode_to_numpy, tokenizer.count_tokens):
-        with pytest.raises(TypeError, match=r"expected a list of texts, got a single str; write \[text\]"):
-            method("low")
-        with pytest.raises(TypeError, match=r"texts\[1\]: expected str or bytes, got 5"):
-            method(["low", 5])
-        with pytest.raises(ValueError, match="num_workers: expected at least 1, got 0"):
-            method(["low"], num_workers=0)
-    with pytest.raises(TypeError, match="piece 1 is int, expected str or bytes"):
-        [*tokenizer.encode_iterable(["low", 5])]
 
 
 @given(rows=st.lists(st.lists(st.integers(0, 300), max_size=20), max_size=4), skip=st.booleans())
 def test_decoding_many_is_decoding_each(tokenizer, rows, skip):
     expected = [tokenizer.decode(row, skip_special_tokens=skip) for row in rows]
     assert tokenizer.decode_to_texts(rows, skip_special_tokens=skip) == expected
+    assert [
+        tokenizer.decode_bytes(row, skip_special_tokens=skip).decode("utf-8", "replace") for row in rows
+    ] == expected
     arrays = [np.array(row, np.uint16) for row in rows]
     assert tokenizer.decode_to_texts(arrays, skip_special_tokens=skip) == expected
 

@@ -5,12 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, Source, train
 from hf_bpe.counting import NormalizedTexts
 from hf_bpe.editing import extend
-from hf_bpe.normalizers import canonical_normalizer, normalizer_json
+from hf_bpe.normalizers import canonical_normalizer
 from hf_bpe.training import Parity, Superwords
 from support.samples import CORPUS, SPECIALS
 
@@ -35,34 +34,6 @@ def tokenizer(request):
     return BPETokenizer.train(texts, num_merges=40, special_tokens=SPECIALS, normalizer=json.loads(request.param))
 
 
-@pytest.mark.parametrize("portable", [False, True])
-def test_folder_keeps_the_normalizer(tokenizer, tmp_path, portable):
-    tokenizer.add_tokens([AddedToken("<Raw>", normalized=False), AddedToken("<Norm>")])
-    tokenizer.save_pretrained(tmp_path, portable=portable)
-    loaded = BPETokenizer.from_pretrained(tmp_path)
-    assert loaded.model == tokenizer.model
-    text = TEXT + "<Raw><norm> ▁\t|<Norm>"
-    for other in (loaded, AutoTokenizer.from_pretrained(tmp_path), PreTrainedTokenizerFast.from_pretrained(tmp_path)):
-        assert other(text, return_offsets_mapping=True) == tokenizer(text, return_offsets_mapping=True)
-
-
-def test_formats_that_carry_a_normalizer_give_it_back(tokenizer, tmp_path):
-    for format, name in (("text", "text"), ("hf", "hf"), ("tokenizer.json", "x.json")):
-        tokenizer.convert_to(tmp_path / name, format=format)
-        assert BPETokenizer.convert_from(tmp_path / name).model == tokenizer.model
-    assert json.loads((tmp_path / "x.json").read_text("utf-8"))["normalizer"] == normalizer_json(tokenizer.normalizer)
-
-
-@pytest.mark.parametrize("name", ["x.gguf", "x.tiktoken"])
-def test_formats_without_normalizers_refuse_or_have_a_sidecar(tokenizer, tmp_path, name):
-    try:
-        tokenizer.convert_to(tmp_path / name)
-    except ValueError as error:
-        assert "normalizer" in str(error)  # noqa: PT017
-    else:
-        assert BPETokenizer.convert_from(tmp_path / name).model == tokenizer.model
-
-
 def test_file_with_tokens_that_become_equal_is_refused(tmp_path):
     model = dataclasses.replace(train(CORPUS, num_merges=4), normalizer="Lowercase")
     content = json.loads(BPETokenizer(model=model).backend_tokenizer.to_str())
@@ -73,13 +44,6 @@ def test_file_with_tokens_that_become_equal_is_refused(tmp_path):
     path.write_text(json.dumps(content), "utf-8")
     with pytest.raises(ValueError, match=r"tokenizer\.json: added tokens '<a>' and '<A>' become equal"):
         BPETokenizer.convert_from(path)
-
-
-def test_new_tokenizer_learns_from_normalized_text(tokenizer):
-    new = tokenizer.train_new_from_iterator(["LOW low ﬁ", ["Low ﬁ"]], 262)
-    assert new.normalizer == tokenizer.normalizer
-    texts = NormalizedTexts(["LOW low ﬁ", "Low ﬁ"], SPECIALS, tokenizer.normalizer)
-    assert new.model.merges == train([*texts], 262, SPECIALS).merges
 
 
 def test_texts_of_another_normalizer_are_refused():
