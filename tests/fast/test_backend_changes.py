@@ -101,40 +101,10 @@ def test_components_of_a_class_that_others_wrote_are_compared(folder):
     assert fast.encode("is") == fast.backend_tokenizer.encode("is").ids
 
 
-def special_after_all(backend):
-    backend.add_special_tokens(["<x>"])
-
-
 def special_for_a_moment(backend):
     """Make a token special and ordinary again, which no attribute tells."""
     backend.add_special_tokens(["<x>"])
     backend.add_tokens([AddedToken("<x>", normalized=False)])
-
-
-CHANGES = {
-    "another token": lambda backend: backend.add_tokens(["<y>"]),
-    "a token of the vocabulary": lambda backend: backend.add_tokens(["th"]),
-    "other flags": lambda backend: backend.add_tokens([AddedToken("<x>", normalized=False, lstrip=True)]),
-    "special after all": special_after_all,
-    "special for a moment": special_for_a_moment,
-}
-
-
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_changes_of_a_shared_backend_are_noticed(folder, change):
-    plain = PreTrainedTokenizerFast.from_pretrained(folder)
-    plain.add_tokens([AddedToken("<x>", normalized=False)])
-    fast = accelerate(plain)
-    text = "this <x><y>th <|endoftext|>"
-    for _ in range(2):
-        for as_text in (False, True):
-            ids = fast.encode(text, split_special_tokens=as_text)
-            assert ids == plain.encode(text, split_special_tokens=as_text)
-            assert fast(text, split_special_tokens=as_text)["input_ids"] == ids
-        assert fast.encode(text) == plain.encode(text)
-        for skips in (False, True):
-            assert fast.decode(ids, skip_special_tokens=skips) == plain.decode(ids, skip_special_tokens=skips)
-        change(plain.backend_tokenizer)
 
 
 def test_the_token_that_was_special_is_found_among_others(folder):

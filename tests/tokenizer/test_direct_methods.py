@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AddedToken, BatchEncoding, PreTrainedTokenizerFast
+from transformers import tokenization_utils_base as base
 
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate
-from hf_bpe.tokenizer._direct_methods import DirectMethods
 from support.cases import case
 from support.profiles import by_profile, scaled
 
@@ -55,7 +55,7 @@ def make(kind, setting):
         else:
             tokenizer = accelerate(PreTrainedTokenizerFast.from_pretrained(make.folder, **SETTINGS[setting]))
         both.append(tokenizer)
-    for name in vars(DirectMethods):
+    for name in dir(both[1]):
         if name.startswith("_answers_"):
             vars(both[1])[name] = False
     return both
@@ -344,6 +344,8 @@ def test_changes_are_seen_by_the_next_call(kind, change):
 def test_a_long_text_is_warned_about_once(caplog):
     calls = {
         "rows": lambda tokenizer, text: tokenizer([text]),
+        "offsets": lambda tokenizer, text: tokenizer([text], return_offsets_mapping=True),
+        "arrays": lambda tokenizer, text: tokenizer([text], return_tensors="np"),
         "call": lambda tokenizer, text: tokenizer(text),
         "encode": lambda tokenizer, text: tokenizer.encode(text),
     }
@@ -384,11 +386,12 @@ def test_methods_are_answered_directly(monkeypatch):
     """Else they would be as slow as before, without a wrong result."""
     for kind in CLASSES:
         tokenizer, _ = make(kind, "bos")
-        for name in ("_encode_plus", "_decode"):
-            monkeypatch.setattr(type(tokenizer), name, lambda *_, **__: pytest.fail("not answered directly"))
+        for owner, name in ((type(tokenizer), "_encode_plus"), (type(tokenizer), "_decode"), (base, "to_py_obj")):
+            monkeypatch.setattr(owner, name, lambda *_, **__: pytest.fail("not answered directly"))
         ids = tokenizer("low")["input_ids"]
         assert ids == tokenizer.encode("low")
         assert tokenizer.decode(ids) == "<|x|>low"
-        assert tokenizer.batch_decode([ids]) == ["<|x|>low"]
+        for rows in ([ids], [tuple(ids)], np.array([ids])):
+            assert tokenizer.batch_decode(rows, skip_special_tokens=False) == ["<|x|>low"]
         assert tokenizer.tokenize("low")
         monkeypatch.undo()
