@@ -1,27 +1,15 @@
 """Random folders of tokenizers, loaded by BPETokenizer and by PreTrainedTokenizerFast of transformers.
 
-    PYTHONPATH=tests python -m support.folder_fuzz [--count 20000] [--seed 0] [--jobs 2]
-
 Each folder has a small byte-level `tokenizer.json` with random added tokens, flags and templates, and random other
-files. BPETokenizer must give the same ids, texts and special tokens as PreTrainedTokenizerFast, or refuse the folder;
-the kinds of refusals are counted. test_folders.py runs a few.
+files. BPETokenizer must give the same ids, texts and special tokens as PreTrainedTokenizerFast, or refuse the folder.
 """
 
-import argparse
 import json
-import multiprocessing
 import random
-import re
-import shutil
-import sys
-import tempfile
 import unicodedata
-import warnings
-from collections import Counter
 from pathlib import Path
 
 from transformers import PreTrainedTokenizerFast
-from transformers.utils import logging
 
 from hf_bpe import BPETokenizer
 from hf_bpe.pretokenizers import PATTERNS, from_printable, to_printable
@@ -264,13 +252,6 @@ class Case:
         return "".join(self.one_of(*PIECES) for _ in range(self.source.randint(0, 8)))
 
 
-def refusal_kind(message: str, folder: Path) -> str:
-    """Return a message without what is of this folder alone."""
-    message = message.replace(str(folder), "").lstrip("/").split("; ")[0]
-    message = re.sub(r"\{.*\}|\{.*…|\[.*\]|\(.*\)|'[^']*'|\"[^\"]*\"|\d+", "…", message, flags=re.DOTALL)
-    return message[:110].strip()
-
-
 def outcome(function, *args, **kwargs):
     """Return a result and None, or None and the error, be it a panic."""
     try:
@@ -281,9 +262,8 @@ def outcome(function, *args, **kwargs):
         return None, error
 
 
-def differences(ours, fast, case: Case) -> Counter:
-    """Compare two tokenizers; AssertionError if they differ. Return what was compared."""
-    done = Counter()
+def compare(ours, fast, case: Case) -> None:
+    """Compare two tokenizers; AssertionError if they differ."""
     if ours.model.refuses_bytes and fast.unk_token is None:  # a documented difference: that of the model is named
         fast.unk_token = ours.unk_token
     for name in (
@@ -311,12 +291,10 @@ def differences(ours, fast, case: Case) -> Counter:
     for args, kwargs in calls:
         expected, error = outcome(fast, *args, **kwargs, verbose=False)
         if error is not None:
-            done["texts that PreTrainedTokenizerFast fails for"] += 1
             continue
         got = ours(*args, **kwargs, verbose=False)["input_ids"]
         assert got == expected["input_ids"], f"{args} {kwargs}: {got}, expected {expected['input_ids']}"
         rows.append(got)
-        done["texts with equal ids"] += 1
     ids = [*fast.get_vocab().values()]
     rows += [[case.one_of(*ids) for _ in range(6)] for _ in range(4)]
     # Documented differences: added tokens are decoded as they are written.
@@ -326,8 +304,6 @@ def differences(ours, fast, case: Case) -> Counter:
             if odd.isdisjoint(row):
                 got, expected = (each.decode(row, skip_special_tokens=skip) for each in (ours, fast))
                 assert got == expected, f"decode {row} {skip=}: {got!r}, expected {expected!r}"
-                done["rows with equal text"] += 1
-    return done
 
 
 def is_decoded_otherwise(token_id: int, ours, fast) -> bool:
@@ -340,72 +316,29 @@ def is_decoded_otherwise(token_id: int, ours, fast) -> bool:
     return data is not None and ours.decode_bytes([token_id]) != data
 
 
-def run(seed: int, folder: Path) -> Counter:
-    """Try one random folder; AssertionError if there is a difference without a warning."""
+def run(seed: int, folder: Path) -> bool:
+    """Try one random folder; AssertionError if there is a difference. Return whether both loaded it."""
     case = Case(random.Random(seed))
     case.write(folder)
     fast, failure = outcome(PreTrainedTokenizerFast.from_pretrained, folder, local_files_only=True)
     try:
         ours = BPETokenizer.from_pretrained(folder, local_files_only=True)
-    except ValueError as error:
-        kind = refusal_kind(str(error), folder)
-        return Counter({f"refused: {kind}": 1, "refused by both" if failure else "refused by BPETokenizer only": 1})
+    except ValueError:
+        return False
     if failure is not None:
-        return Counter({"loaded by BPETokenizer only": 1, f"fails: {refusal_kind(repr(failure), folder)}": 1})
-    done = Counter({"loaded and compared": 1}) + differences(ours, fast, case)
+        return False
+    compare(ours, fast, case)
     if seed % 8 == 0:
         with use_engine("reference"):
-            differences(BPETokenizer.from_pretrained(folder), fast, case)
-        done["loaded and compared with the reference"] += 1
+            compare(BPETokenizer.from_pretrained(folder), fast, case)
     if seed % 8 == 1:
-        done += saved_again(ours, fast, case, folder / "again")
-    return done
+        compare_saved(ours, fast, case, folder / "again")
+    return True
 
 
-def saved_again(ours, fast, case: Case, folder: Path) -> Counter:
+def compare_saved(ours, fast, case: Case, folder: Path) -> None:
     try:
         ours.save_pretrained(folder, portable=case.chance(0.5))
-    except ValueError as error:
-        return Counter({"saving refused": 1, f"saving refused: {refusal_kind(str(error), folder)}": 1})
-    differences(BPETokenizer.from_pretrained(folder), fast, case)
-    return Counter({"saved, loaded and compared again": 1})
-
-
-def run_many(seeds: range) -> tuple[Counter, list[str]]:
-    logging.set_verbosity_error()
-    warnings.simplefilter("ignore")
-    total, failures = Counter(), []
-    with tempfile.TemporaryDirectory() as parent:
-        for seed in seeds:
-            folder = Path(parent, "case")
-            folder.mkdir()
-            done, error = outcome(run, seed, folder)
-            if error is not None:
-                failures.append(f"seed {seed}: {type(error).__name__}: {error}")
-            total += done or Counter()
-            shutil.rmtree(folder)
-    return total, failures
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=2)
-    given = parser.parse_args()
-    seeds = range(given.seed, given.seed + given.count)
-    parts = [seeds[start : start + 250] for start in range(0, given.count, 250)]
-    total, failures = Counter(), []
-    with multiprocessing.Pool(given.jobs) as pool:
-        for done, failed in pool.imap_unordered(run_many, parts):
-            total += done
-            failures += failed
-    for name, count in sorted(total.items(), key=lambda entry: (":" in entry[0], -entry[1])):
-        print(f"{count:8} {name}")
-    print(f"{len(failures):8} differences of {given.count} folders")
-    print("\n".join(failures[:20]))
-    sys.exit(bool(failures))
-
-
-if __name__ == "__main__":
-    main()
+    except ValueError:
+        return
+    compare(BPETokenizer.from_pretrained(folder), fast, case)
