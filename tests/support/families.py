@@ -9,11 +9,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from contract.artifacts import BOS, EOS, EXTRA, LOOSE, NFC, byte_level, roberta, template, with_ids
 from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import (
     CHAINS,
     NAMES,
@@ -29,13 +28,7 @@ from hf_bpe.pretokenizers._named_patterns import KIMI_K2_OF_ITS_CODE, WITH_SCANN
 from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, UNKNOWN, WORDS
 from support.strategies import SPACES as WHITE_SPACE
 
-BOS, EOS, EXTRA = "<|bos|>", "<|eos|>", "<|extra|>"
-"""The special tokens of every family here, whatever their names are there."""
-
-NFC = {"type": "NFC"}
-QUIET = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
-TRIMS = {**QUIET, "add_prefix_space": False, "trim_offsets": True}
-POSSESSIVE = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+PREFIXED, TRIMS = byte_level(add_prefix_space=True), byte_level(trim_offsets=True)
 LETTERS = (
     r"A-Za-z\u00b5\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u01bc-\u01bf\u01c4-\u0293\u0295-\u02af\u0370-\u0373\u0376"
     r"\u0377\u037b-\u037d\u037f\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03f5\u03f7-\u0481\u048a-\u052f\u0531-\u0556"
@@ -48,19 +41,6 @@ LETTERS = (
     r"\x{104d8}-\x{104fb}\x{10c80}-\x{10cb2}\x{10cc0}-\x{10cf2}\x{118a0}-\x{118df}\x{1e900}-\x{1e943}"
 )
 """The letters with case, as the files of DeepSeek V2 list them."""
-
-
-def template(single, pair=None):
-    """Return a TemplateProcessing; `single` and `pair` are written like `BOS A EOS`."""
-    names = {"BOS": BOS, "EOS": EOS, "EXTRA": EXTRA}
-
-    def pieces(text):
-        for word in text.split():
-            name, _, type_id = word.partition(":")
-            kind = "SpecialToken" if name in names else "Sequence"
-            yield {kind: {"id": names.get(name, name), "type_id": int(type_id or 0)}}
-
-    return {"type": "TemplateProcessing", "single": [*pieces(single)], "pair": [*pieces(pair or f"{single} B")]}
 
 
 @dataclass(frozen=True)
@@ -77,7 +57,7 @@ class Family:
     """
 
     pre_tokenizer: tuple
-    post_processor: dict | None = field(default_factory=lambda: QUIET)
+    post_processor: dict | None = field(default_factory=lambda: PREFIXED)
     normalizer: dict | None = None
     ignore_merges: bool = False
     added: tuple = ()
@@ -92,7 +72,6 @@ GPT2 = (ByteLevel(use_regex=True),)
 DIGITS = (Digits(individual_digits=True), ByteLevel(use_regex=True))
 SPACES = tuple(AddedToken(" " * size, normalized=True) for size in (2, 3, 8, 24))
 MASK = AddedToken("<mask>", special=True, normalized=False, lstrip=True)
-ROBERTA = {"type": "RobertaProcessing", "trim_offsets": True, "add_prefix_space": False}
 REMOVED = ("Removed", True)
 DEEPSEEK_V2 = (
     Split(r"[\r\n]"),
@@ -137,17 +116,17 @@ FAMILIES = {
     "OPT": Family(GPT2, post_processor=template("EOS A", "EOS A EOS B")),
     "Pythia, NeoX": Family(GPT2, normalizer=NFC, post_processor=TRIMS, added=SPACES, without=b"\xc0\xc1\xf5\xff"),
     "ModernBERT": Family(GPT2, normalizer=NFC, post_processor=template("BOS A EOS", "BOS A EOS B EOS"), added=SPACES),
-    "RoBERTa, BART": Family(GPT2, post_processor=ROBERTA, added=(MASK,)),
+    "RoBERTa, BART": Family(GPT2, post_processor=roberta(), added=(MASK,)),
     "RoBERTa with a prefix space": Family(
         (ByteLevel(add_prefix_space=True, use_regex=True),),
-        post_processor={**ROBERTA, "add_prefix_space": True},
+        post_processor=roberta(add_prefix_space=True),
         added=(MASK,),
     ),
     "Qwen3.5": Family(one(PATTERNS["qwen3.5"]), normalizer=NFC),
     "Llama 3": Family(
         one(PATTERNS["llama3"]),
         ignore_merges=True,
-        post_processor={"type": "Sequence", "processors": [QUIET, template("BOS A", "BOS A BOS B:1")]},
+        post_processor={"type": "Sequence", "processors": [PREFIXED, template("BOS A", "BOS A BOS B:1")]},
     ),
     "DeepSeek V3, R1": Family(
         CHAINS["deepseek-v3"].stages, added=(AddedToken("<｜User｜>", normalized=True), AddedToken("<think>"))
@@ -171,7 +150,7 @@ FAMILIES = {
     "SuperBPE": Family((Split(r"\p{N}+"), Split(r"(?=(\d{3})+(?!\d))"), ByteLevel())),
     "Laguna": Family((Split(r"[\r\n]+", "MergedWithNext"), Split(PATTERNS["qwen2"]), ByteLevel())),
     "BLOOM": Family(one(r" ?[^(\s|[.,!?…。，、।۔،])]+")),
-    "LLaDA, Ling": Family(one(POSSESSIVE)),
+    "LLaDA, Ling": Family(one(LOOSE)),
     "Falcon": Family(FALCON),
     "Whisper": Family(GPT2, post_processor=template("BOS EXTRA A EOS", "BOS EXTRA A B EOS")),
     "DeBERTa": Family(GPT2, post_processor=template("BOS A EOS", "BOS A EOS B:1 EOS:1")),
@@ -215,12 +194,12 @@ def tokenizer_json(family: Family, model: BPEModel) -> str:
     plain = BPEModel(vocab, merges, names, None, family.ignore_merges, drop_missing_bytes=bool(missing))
     added = {size + number: AddedToken(name, special=True, normalized=False) for number, name in enumerate(names)}
     added |= {size + len(names) + number: token for number, token in enumerate(family.added)}
-    content = json.loads(render_tokenizer_json(Definition(plain, added, {})))
+    content = json.loads(BPETokenizer(model=plain, added_tokens_decoder=added).backend_tokenizer.to_str())
     ids = {name: size + number for number, name in enumerate(names)}
     content |= {
         "pre_tokenizer": PreTokenizer(family.pre_tokenizer).to_json(),
         "normalizer": family.normalizer,
-        "post_processor": _with_ids(family.post_processor, ids),
+        "post_processor": with_ids(family.post_processor, ids),
     }
     return json.dumps(content, ensure_ascii=False)
 
@@ -229,19 +208,6 @@ def load(family: Family, model: BPEModel) -> tuple[Tokenizer, BPETokenizer]:
     """Return what `tokenizers` and hf_bpe make of a family over a model."""
     content = tokenizer_json(family, model)
     return Tokenizer.from_str(content), BPETokenizer.convert_from(Tokenizer.from_str(content))
-
-
-def _with_ids(processor, ids):
-    if processor is None:
-        return None
-    if processor["type"] == "Sequence":
-        return {**processor, "processors": [_with_ids(each, ids) for each in processor["processors"]]}
-    if processor["type"] == "TemplateProcessing":
-        tokens = {name: {"id": name, "ids": [token_id], "tokens": [name]} for name, token_id in ids.items()}
-        return {**processor, "special_tokens": tokens}
-    if processor["type"] == "RobertaProcessing":
-        return {**processor, "cls": [BOS, ids[BOS]], "sep": [EOS, ids[EOS]]}
-    return processor
 
 
 def table() -> str:
