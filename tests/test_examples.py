@@ -68,7 +68,7 @@ def test_encode_and_decode(tokenizer):
     assert tokenizer.decode(ids) == "newest low"
 
 
-def test_words_that_were_not_in_the_corpus_are_made_of_smaller_tokens(tokenizer):
+def test_unseen_words_are_made_of_smaller_tokens(tokenizer):
     assert tokenizer.tokenize("slowest") == ["s", "low", "est"]
 
 
@@ -159,7 +159,7 @@ def test_features_that_a_format_cannot_carry_are_refused_by_name(tmp_path):
 # Edit
 
 
-def test_truncating_gives_the_tokenizer_trained_to_the_smaller_size(tokenizer):
+def test_truncating_equals_training_to_the_smaller_size(tokenizer):
     smaller, _ = truncate(tokenizer.model, 262)
     assert smaller == train(CORPUS, vocab_size=262, special_tokens=["<|endoftext|>", "<pad>"])
 

@@ -164,35 +164,29 @@ print(json.dumps("BPETokenizer" in module.REGISTERED_TOKENIZER_CLASSES))
 """
 
 
-@thorough
-def test_looking_for_the_module_does_not_spend_the_finder():
-    code = f"import hf_bpe, importlib.util\nassert importlib.util.find_spec({AUTO!r})"
-    assert run_code(code + REGISTERED) is True
-
-
-@thorough
-def test_an_import_that_failed_once_does_not_spend_the_finder():
-    code = f"""
-import hf_bpe
+USES = {
+    "looked for": f"import importlib.util\nassert importlib.util.find_spec({AUTO!r})",
+    "an import that fails once": f"""
 sys.modules["transformers.models.auto.auto_factory"] = None
 try:
     import {AUTO}
 except ImportError:
     del sys.modules["transformers.models.auto.auto_factory"]
-"""
-    assert run_code(code + REGISTERED) is True
-
-
-@thorough
-def test_a_finder_of_the_old_kind_does_not_stop_the_import():
-    code = """
-import hf_bpe
-class OldFinder:  # as in old versions of six; Python passes over it, or calls find_module up to 3.11
+""",
+    # As in old versions of six; Python passes over it, or calls find_module up to 3.11.
+    "a finder of the old kind": """
+class OldFinder:
     def find_module(self, name, path=None):
         return None
 sys.meta_path.insert(1, OldFinder())
-"""
-    assert run_code(code + REGISTERED) is True
+""",
+}
+
+
+@thorough
+@pytest.mark.parametrize("use", USES)
+def test_finder_is_not_spent_before_the_module_is_imported(use):
+    assert run_code(f"import hf_bpe\n{USES[use]}{REGISTERED}") is True
 
 
 # auto_map

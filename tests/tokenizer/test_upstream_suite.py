@@ -66,16 +66,14 @@ def source_distribution(pytestconfig):
     cache = pytestconfig.cache.mkdir("source-distributions")
     if not (cache / name).exists():
         with tempfile.TemporaryDirectory(dir=cache) as staging:
-            download = [
-                sys.executable,
-                "-m",
-                "pip",
-                "download",
-                "--quiet",
-                "--disable-pip-version-check",
+            download = [sys.executable, "-m", "pip", "download", "--quiet", "--retries=2"]
+            download += [
                 "--retries=2",
+                "--no-deps",
+                "--no-binary=transformers",
+                f"transformers=={transformers.__version__}",
             ]
-            download += ["--no-deps", "--no-binary=transformers", f"transformers=={transformers.__version__}"]
+            download.append(f"transformers=={transformers.__version__}")
             ran = subprocess.run(download, cwd=staging, capture_output=True, text=True)
             if ran.returncode:
                 pytest.skip(f"pip cannot download {name}: {ran.stderr.strip().splitlines()[-1]}")

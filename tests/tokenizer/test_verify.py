@@ -12,7 +12,6 @@ from tokenizers import normalizers, processors
 from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.conversion import write_gpt2
 from hf_bpe.formats._verification.mismatch import find_mismatch
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts
@@ -20,7 +19,6 @@ from hf_bpe.pretokenizers import Split, canonical_pattern
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 from hf_bpe.tokenizer._saving import save as saving
 from hf_bpe.tokenizer._saving.loaded_file import LoadedFile
-from hf_bpe.tokenizer._saving.verify_folder import verify_folder
 from support.cases import case
 
 CORPUS = [
@@ -133,14 +131,6 @@ def test_damaged_tokenizer_json_leaves_the_old_files(tmp_path, monkeypatch, dama
     assert contents(tmp_path) != before
 
 
-def test_damaged_gpt2_files_are_refused(tokenizer, tmp_path, monkeypatch):
-    fewer = dataclasses.replace(tokenizer.model, merges=tokenizer.model.merges[1:])
-    monkeypatch.setattr(BPETokenizer, "save_vocabulary", lambda self, folder, **_: write_gpt2(fewer, folder))
-    with pytest.raises(ValueError, match=r"BPETokenizer\.from_pretrained gives a different model: merge 0 is"):
-        tokenizer.save_pretrained(tmp_path / "new")
-    assert not (tmp_path / "new").exists()
-
-
 @pytest.mark.parametrize(
     ("special", "message"),
     [(True, "with added special tokens\n"), (False, "with added special tokens, with the second text")],
@@ -175,14 +165,6 @@ def test_saving_changes_no_tokenizer_and_says_nothing(tmp_path, caplog, capfd):
     tokenizer.save_pretrained(tmp_path)
     assert pickle.dumps(tokenizer) == before
     assert (caplog.text, *capfd.readouterr()) == ("", "", "")
-
-
-def test_a_folder_can_be_verified_at_any_time(tokenizer, tmp_path):
-    tokenizer.save_pretrained(tmp_path)
-    verify_folder(tmp_path, tokenizer)
-    (tmp_path / "merges.txt").unlink()
-    with pytest.raises(ValueError, match=r"BPETokenizer\.from_pretrained cannot load the folder"):
-        verify_folder(tmp_path, tokenizer)
 
 
 def test_changed_tokenizer_is_not_taken_for_its_file(tmp_path):
