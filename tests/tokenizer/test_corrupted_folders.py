@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 from tokenizers import AddedToken
@@ -31,179 +30,94 @@ def tokenizer():
     return tokenizer
 
 
-def edit(name, change):
-    """Return what changes the JSON of a file in a folder."""
-
-    def corrupt(folder: Path) -> None:
-        content = json.loads((folder / name).read_text(encoding="utf-8"))
-        change(content)
-        (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-
-    return corrupt
-
-
-def rewrite(name, change):
-    """Return what changes the text of a file in a folder."""
-
-    def corrupt(folder: Path) -> None:
-        text = (folder / name).read_text(encoding="utf-8")
-        (folder / name).write_text(changed := change(text), encoding="utf-8")
-        assert changed != text
-
-    return corrupt
+def corrupt(path, statement):
+    """Change a file by a statement about its `text`, its `rows`, or as JSON its `content`, `vocab` or `merges`."""
+    text = path.read_text(encoding="utf-8")
+    names = {"text": text, "rows": text.split("\n")}
+    if path.suffix == ".json":
+        names["content"] = content = json.loads(text)
+        model = content.get("model", {"vocab": content, "merges": []})
+        names |= {"vocab": model["vocab"], "merges": model["merges"], "parts": content.get("pre_tokenizer")}
+    exec(statement, names)
+    changed = names["text"]
+    if changed == text and path.suffix == ".json":
+        assert names["content"] != json.loads(text), statement
+        changed = json.dumps(names["content"], ensure_ascii=False, indent=2) + "\n"
+    elif changed == text:
+        changed = "\n".join(names["rows"])
+    assert changed != text, statement
+    path.write_text(changed, encoding="utf-8")
 
 
-def swap(values, one, other):
-    values[one], values[other] = values[other], values[one]
-
-
-def swap_ids(rank):
-    """Swap the ids of the results of a merge and the next one."""
-
-    def change(content):
-        vocab = content["model"]["vocab"] if "model" in content else content
-        tokens = [text for text, token_id in vocab.items() if token_id in (rank, rank + 1)]
-        swap(vocab, *tokens)
-
-    return change
-
-
-def put(*path_and_value):
-    *path, last, value = path_and_value
-
-    def change(content):
-        for key in path:
-            content = content[key]
-        assert content[last] != value
-        content[last] = value
-
-    return change
-
-
-def drop(*path):
-    def change(content):
-        for key in path[:-1]:
-            content = content[key]
-        del content[path[-1]]
-
-    return change
-
-
-def flip(number, flag):
-    def change(content):
-        token = content["added_tokens"][number]
-        token[flag] = not token[flag]
-
-    return change
-
-
-def merges(change):
-    return edit(JSON, lambda content: change(content["model"]["merges"]))
-
-
-def lines(change):
-    """Return what changes the lines of merges.txt."""
-
-    def corrupt(text):
-        rows = text.split("\n")
-        change(rows)
-        return "\n".join(rows)
-
-    return rewrite(MERGES, corrupt)
-
-
-SPLIT = ("pre_tokenizer", "pretokenizers", 0)
-BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-SEQUENCE = {"Sequence": {"id": "A", "type_id": 0}}
+SWAP_IDS = "a, b = sorted(vocab, key=vocab.get)[{0}:{0} + 2]; vocab[a], vocab[b] = vocab[b], vocab[a]"
 MODEL = {
-    **{f"ids {rank} and {rank + 1} of tokenizer.json": edit(JSON, swap_ids(rank)) for rank in (0, 132, 297)},
-    **{f"ids {rank} and {rank + 1} of vocab.json": edit(VOCAB, swap_ids(rank)) for rank in (5, 131, 299)},
-    **{f"merge {n} of tokenizer.json lost": merges(lambda rows, n=n: rows.pop(n)) for n in (0, 60)},
-    **{f"merge {n} of tokenizer.json later": merges(lambda rows, n=n: swap(rows, n, n + 1)) for n in (0, 60)},
-    **{f"merge {n} of merges.txt lost": lines(lambda rows, n=n: rows.pop(n)) for n in (1, 61)},
-    **{f"merge {n} of merges.txt later": lines(lambda rows, n=n: swap(rows, n, n + 1)) for n in (1, 61)},
-    "a merge of tokenizer.json twice": merges(lambda rows: rows.insert(0, rows[-1])),
-    "merges of tokenizer.json reversed": merges(lambda rows: rows.reverse()),
-    "no merges in tokenizer.json": merges(lambda rows: rows.clear()),
-    "a new merge in tokenizer.json": merges(lambda rows: rows.append("Z Q")),
-    "a new token in tokenizer.json": edit(JSON, lambda content: content["model"]["vocab"].update({"ZQ": 999})),
-    "a token lost from tokenizer.json": edit(JSON, lambda content: content["model"]["vocab"].pop("Z")),
-    "a token lost from vocab.json": edit(VOCAB, lambda content: content.pop("Z")),
-    "a token renamed in tokenizer.json": rewrite(JSON, lambda text: text.replace('"Z":', '"ZZZ":')),
-    "another kind of model": edit(JSON, put("model", "type", "WordPiece")),
-    "ignore_merges": edit(JSON, put("model", "ignore_merges", True)),
-    "prefix of subwords": edit(JSON, put("model", "continuing_subword_prefix", "##")),
-    "end of words": edit(JSON, put("model", "end_of_word_suffix", "</w>")),
+    JSON: [
+        *(SWAP_IDS.format(number) for number in (0, 132, 297)),
+        *("merges.pop(0)", "merges.pop(60)", "merges[0:2] = merges[1::-1]", "merges[60:62] = merges[61:59:-1]"),
+        *("merges.insert(0, merges[-1])", "merges.reverse()", "merges.clear()", "merges.append('Z Q')"),
+        *("vocab['ZQ'] = 999", "del vocab['Z']", "vocab['ZZZ'] = vocab.pop('Z')"),
+        *("content['model']['type'] = 'WordPiece'", "content['model']['ignore_merges'] = True"),
+        "content['model']['continuing_subword_prefix'] = '##'",
+        "content['model']['end_of_word_suffix'] = '</w>'",
+    ],
+    VOCAB: [*(SWAP_IDS.format(number) for number in (5, 131, 299)), "del vocab['Z']"],
+    MERGES: ["rows.pop(1)", "rows.pop(61)", "rows[1:3] = rows[2:0:-1]", "rows[61:63] = rows[62:60:-1]"],
 }
 ADDED_TOKENS = {
-    **{
-        f"{flag} of added token {number}": edit(JSON, flip(number, flag))
-        for number in (0, 3, 4)
-        for flag in ("lstrip", "rstrip", "single_word", "special")
-    },
-    "normalized of an added token": edit(JSON, flip(3, "normalized")),
-    "content of an added token": edit(JSON, put("added_tokens", 3, "content", "<tools>")),
-    "id of an added token": edit(JSON, put("added_tokens", 3, "id", 777)),
-    "an added token lost": edit(JSON, lambda content: content["added_tokens"].pop()),
-    "a special token lost": edit(JSON, lambda content: content["added_tokens"].pop(0)),
+    JSON: [
+        *(
+            f"content['added_tokens'][{number}]['{flag}'] ^= True"
+            for number in (0, 3, 4)
+            for flag in ("lstrip", "rstrip", "single_word", "special")
+        ),
+        "content['added_tokens'][3]['normalized'] ^= True",
+        "content['added_tokens'][3]['content'] = '<tools>'",
+        "content['added_tokens'][3]['id'] = 777",
+        *("content['added_tokens'].pop()", "content['added_tokens'].pop(0)"),
+    ]
 }
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+NORMALIZERS = [None, *({"type": kind} for kind in ("NFD", "NFKC", "Lowercase"))]
+NORMALIZERS += [{"type": "Strip", "strip_left": True, "strip_right": True}]
 PARTS = {
-    "no normalizer": edit(JSON, put("normalizer", None)),
-    **{f"normalizer {kind}": edit(JSON, put("normalizer", {"type": kind})) for kind in ("NFD", "NFKC", "Lowercase")},
-    "normalizer Strip": edit(JSON, put("normalizer", {"type": "Strip", "strip_left": True, "strip_right": True})),
-    "pre-tokenizer of GPT-2": edit(JSON, put("pre_tokenizer", BYTE_LEVEL)),
-    "no split": edit(JSON, drop(*SPLIT)),
-    "other numbers": rewrite(JSON, lambda text: text.replace("{1,3}", "{1,2}")),
-    "other contractions": rewrite(JSON, lambda text: text.replace("'s|", "'x|", 1)),
-    "split inverted": edit(JSON, lambda content: put(*SPLIT, "behavior", "MergedWithNext")(content)),
-    "prefix space": edit(JSON, put("pre_tokenizer", "pretokenizers", 1, "add_prefix_space", True)),
-    "expression of ByteLevel": edit(JSON, put("pre_tokenizer", "pretokenizers", 1, "use_regex", True)),
-    "no byte level": edit(JSON, drop("pre_tokenizer", "pretokenizers", 1)),
-    "no post-processor": edit(JSON, put("post_processor", None)),
-    "template of one sequence": edit(JSON, put("post_processor", "single", [SEQUENCE])),
-    "template of two": edit(JSON, lambda content: content["post_processor"]["pair"].pop(0)),
-    "ids of the template": edit(JSON, put("post_processor", "special_tokens", "<s>", "ids", [0])),
-    "no decoder": edit(JSON, put("decoder", None)),
-    "decoder of SentencePiece": edit(
-        JSON, put("decoder", {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True})
-    ),
-    "decoder Fuse": edit(JSON, put("decoder", {"type": "Fuse"})),
+    JSON: [
+        *(f"content['normalizer'] = {normalizer}" for normalizer in NORMALIZERS),
+        *(f"content['pre_tokenizer'] = {BYTE_LEVEL}", "del parts['pretokenizers'][0]", "del parts['pretokenizers'][1]"),
+        *("text = text.replace('{1,3}', '{1,2}')", """text = text.replace("'s|", "'x|", 1)"""),
+        "parts['pretokenizers'][0]['behavior'] = 'MergedWithNext'",
+        "parts['pretokenizers'][1]['add_prefix_space'] = True",
+        "parts['pretokenizers'][1]['use_regex'] = True",
+        "content['post_processor'] = None",
+        "content['post_processor']['single'] = [{'Sequence': {'id': 'A', 'type_id': 0}}]",
+        "content['post_processor']['pair'].pop(0)",
+        "content['post_processor']['special_tokens']['<s>']['ids'] = [0]",
+        *(f"content['decoder'] = {decoder}" for decoder in (None, METASPACE, {"type": "Fuse"})),
+    ]
 }
+SETTINGS = {"pattern": "gpt2", "padding_side": "right", "truncation_side": "right", "model_max_length": 98}
+SETTINGS |= {"bos_token": "<pad>", "pad_token": "<s>", "normalizer": "NFD"}
+CUT = ["text = ''", "text = text[: len(text) * 99 // 100]"]
+LOST = "delete"
 FILES = {
-    **{
-        f"{name} cut at {part} %": rewrite(name, lambda text, part=part: text[: len(text) * part // 100])
-        for name in (JSON, VOCAB, MERGES, CONFIG)
-        for part in (0, 99)
-    },
-    **{f"no {name}": (lambda folder, name=name: (folder / name).unlink()) for name in (JSON, VOCAB, MERGES)},
-    "no settings": lambda folder: (folder / CONFIG).unlink(),
-    "no chat template": lambda folder: (folder / "chat_template.jinja").unlink(),
-    "another chat template": rewrite("chat_template.jinja", lambda text: text + "!"),
-    **{
-        f"setting {setting}": edit(CONFIG, put(setting, value))
-        for setting, value in {
-            "pattern": "gpt2",
-            "padding_side": "right",
-            "truncation_side": "right",
-            "model_max_length": 98,
-            "bos_token": "<pad>",
-            "pad_token": "<s>",
-            "normalizer": "NFD",
-        }.items()
-    },
+    **{name: [*CUT, LOST] for name in (JSON, VOCAB, MERGES)},
+    CONFIG: [*CUT, LOST, *(f"content[{name!r}] = {value!r}" for name, value in SETTINGS.items())],
+    "chat_template.jinja": [LOST, "text += '!'"],
 }
-
-
 KINDS = {"model": MODEL, "added tokens": ADDED_TOKENS, "parts": PARTS, "files": FILES}
 
 
 @pytest.mark.parametrize("corruptions", KINDS.values(), ids=KINDS)
 def test_corrupted_folder_is_found(tokenizer, tmp_path, corruptions):
     tokenizer.save_pretrained(tmp_path / "whole", verify=False)
-    for number, (name, corrupt) in enumerate(corruptions.items()):
+    all_of_them = [(name, statement) for name, statements in corruptions.items() for statement in statements]
+    for number, (name, statement) in enumerate(all_of_them):
         folder = shutil.copytree(tmp_path / "whole", tmp_path / str(number))
-        corrupt(folder)
-        with case(name), pytest.raises(ValueError, match="save with verify=False"):
+        if statement == LOST:
+            (folder / name).unlink()
+        else:
+            corrupt(folder / name, statement)
+        with case(name, statement), pytest.raises(ValueError, match="save with verify=False"):
             verify_folder(folder, tokenizer)
 
 
