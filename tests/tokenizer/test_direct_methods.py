@@ -199,6 +199,11 @@ def ids_of(*tokens):
     return BPETokenizer.from_pretrained(make.folder).convert_tokens_to_ids([*tokens])
 
 
+def nines(tokenizer, *args, **kwargs):
+    columns, encodings = PreTrainedTokenizerFast._convert_encoding(tokenizer, *args, **kwargs)
+    return {**columns, "input_ids": [[9]]}, encodings
+
+
 # Name → what a subclass or object does, and the ids of HOOKED_TEXT with it.
 HOOKED_TEXT = "low<|x|>你"
 HOOKED = {
@@ -222,6 +227,7 @@ HOOKED = {
     ),
     "_encode_plus": (lambda self, *_, **__: BatchEncoding({"input_ids": [9]}), lambda: [9]),
 }
+HOOKED_FAST = {"_encode_plus": HOOKED["_encode_plus"], "_convert_encoding": (nines, lambda: [9])}
 
 
 def plain_ids():
@@ -237,11 +243,13 @@ def overriding(cls, kind, name, function, load=None):
     return copy.copy(tokenizer)
 
 
-@pytest.mark.parametrize("name", HOOKED)
-def test_calls_heed_what_a_subclass_overrides(name):
-    function, expected = HOOKED[name]
+@pytest.mark.parametrize(
+    ("cls", "name"), [*((BPETokenizer, name) for name in HOOKED), *((BPETokenizerFast, name) for name in HOOKED_FAST)]
+)
+def test_calls_heed_what_a_subclass_overrides(cls, name):
+    function, expected = (HOOKED if cls is BPETokenizer else HOOKED_FAST)[name]
     for kind in ("class", "object"):
-        tokenizer = overriding(BPETokenizer, kind, name, function)
+        tokenizer = overriding(cls, kind, name, function)
         with case(kind):
             assert tokenizer(HOOKED_TEXT)["input_ids"] == tokenizer.encode(HOOKED_TEXT) == expected() != plain_ids()
 
@@ -286,22 +294,6 @@ def test_decoding_heeds_what_a_subclass_overrides(cls, name):
             assert tokenizer.batch_decode([ids]) == ["other"]
             if name != "decode":
                 assert tokenizer.decode(ids) == tokenizer.decode([ids])[0] == "other"
-
-
-def nines(tokenizer, *args, **kwargs):
-    columns, encodings = PreTrainedTokenizerFast._convert_encoding(tokenizer, *args, **kwargs)
-    return {**columns, "input_ids": [[9]]}, encodings
-
-
-@pytest.mark.parametrize("kind", ["class", "object"])
-@pytest.mark.parametrize("name", ["_encode_plus", "_convert_encoding"])
-def test_fast_calls_heed_what_a_subclass_overrides(name, kind):
-    functions = {
-        "_encode_plus": lambda self, *_, **__: BatchEncoding({"input_ids": [9]}),
-        "_convert_encoding": nines,
-    }
-    tokenizer = overriding(BPETokenizerFast, kind, name, functions[name])
-    assert tokenizer("low")["input_ids"] == tokenizer.encode("low") == [9]
 
 
 CHANGES = {
