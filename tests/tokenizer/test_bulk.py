@@ -10,18 +10,15 @@ from hypothesis import strategies as st
 
 from hf_bpe import BPEModel, BPETokenizer
 from support.cases import case
+from support.samples import make_tokenizer
 from support.strategies import any_bytes
 
-CORPUS = [
-    "low low low lower lower widest widest newest newest newest 你好 你好 42 42!\n\n<|endoftext|>the lowest of the low"
-]
-SPECIALS = ["<|endoftext|>", "<pad>", "<|user|>"]
 TEXTS = ["lowest of the low<|endoftext|>", "", " ", "<|user|>newest 你好<pad>", "a\u0301 \U0001f44b\r\n\t x  y"]
 
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return BPETokenizer.train(CORPUS, num_merges=15, special_tokens=SPECIALS, pad_token="<pad>")
+    return make_tokenizer()
 
 
 @given(data=any_bytes)

@@ -28,24 +28,18 @@ def seen_of(tokenizer):
     )
 
 
-def ours(folder):
-    return seen_of(BPETokenizer.from_pretrained(folder, local_files_only=True))
+def loader(load, **options):
+    return lambda folder: seen_of(load(folder, **options))
 
 
-def fast(folder):
-    return seen_of(PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True))
-
-
-def auto(folder):
-    return seen_of(AutoTokenizer.from_pretrained(folder, local_files_only=True))
+ours, fast, auto = (
+    loader(cls.from_pretrained, local_files_only=True) for cls in (BPETokenizer, PreTrainedTokenizerFast, AutoTokenizer)
+)
+gpt2, text = (loader(BPETokenizer.convert_from, format=name) for name in ("gpt2", "text"))
 
 
 def rust(folder):
     return seen_of(Tokenizer.from_file(str(folder / "tokenizer.json")))
-
-
-def gpt2(folder):
-    return seen_of(BPETokenizer.convert_from(folder, format="gpt2"))
 
 
 def without_prefix(folder):
@@ -55,10 +49,6 @@ def without_prefix(folder):
     for path in other.glob("my-*"):
         path.rename(path.with_name(path.name.removeprefix("my-")))
     return ours(other)
-
-
-def text(folder):
-    return seen_of(BPETokenizer.convert_from(folder, format="text"))
 
 
 def file(name):

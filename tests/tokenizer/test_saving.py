@@ -18,6 +18,7 @@ from support.hub import add_to_cache
 from support.profiles import by_profile
 from support.samples import CORPUS, SPECIALS, make_tokenizer, reload
 from support.strategies import models
+from support.trees import snapshot
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
@@ -26,10 +27,6 @@ FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 @pytest.fixture(scope="module")
 def tokenizer():
     return make_tokenizer()
-
-
-def contents(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 # The same tokenizer
@@ -207,8 +204,8 @@ def test_several_chat_templates_survive(tokenizer, tmp_path):
 def test_saving_again_writes_the_same_files(tokenizer, tmp_path):
     loaded = reload(tokenizer, tmp_path / "one")
     loaded.save_pretrained(tmp_path / "two")
-    assert contents(tmp_path / "one") == contents(tmp_path / "two")
-    assert sorted(contents(tmp_path / "one")) == ["merges.txt", "tokenizer.json", "tokenizer_config.json", "vocab.json"]
+    assert snapshot(tmp_path / "one") == snapshot(tmp_path / "two")
+    assert sorted(snapshot(tmp_path / "one")) == ["merges.txt", "tokenizer.json", "tokenizer_config.json", "vocab.json"]
 
 
 def test_save_pretrained_returns_what_it_wrote_under_its_prefix(tokenizer, tmp_path):
@@ -333,18 +330,18 @@ def test_git_may_change_line_ends(two_folders, tmp_path):
 
 
 def test_links_to_files_elsewhere_are_followed(two_folders, tmp_path):
-    snapshot = add_to_cache(two_folders[0], tmp_path)
+    cached = add_to_cache(two_folders[0], tmp_path)
     expected = BPETokenizer.from_pretrained(two_folders[0]).model
 
     def load():
         return [
             BPETokenizer.from_pretrained("me/it", cache_dir=tmp_path, local_files_only=True),
-            BPETokenizer.from_pretrained(snapshot.parent, subfolder=snapshot.name),
+            BPETokenizer.from_pretrained(cached.parent, subfolder=cached.name),
         ]
 
     assert [loaded.model for loaded in load()] == [expected, expected]
-    (snapshot / "merges.txt").unlink()
-    (snapshot / "merges.txt").symlink_to(two_folders[1] / "merges.txt")
+    (cached / "merges.txt").unlink()
+    (cached / "merges.txt").symlink_to(two_folders[1] / "merges.txt")
     with pytest.raises(ValueError, match=r"merges\.txt: is not the file"):
         load()
 

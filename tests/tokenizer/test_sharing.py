@@ -272,17 +272,6 @@ CALLS = {
 }
 
 
-def test_calls_do_not_change_the_fingerprint(tokenizer, tmp_path, hash_of):
-    def encode(rows):  # as it is given to map
-        return tokenizer(rows["text"])
-
-    before = hash_of(tokenizer), hash_of(encode)
-    for name, call in CALLS.items():
-        call(tokenizer, tmp_path)
-        with case(name):
-            assert (hash_of(tokenizer), hash_of(encode)) == before
-
-
 def test_calls_do_not_change_the_attributes(tokenizer, tmp_path):
     """`datasets` takes the attributes themselves, not what `__getstate__` gives, so this is tested without it, too."""
     before = {name: pickle.dumps(value) for name, value in vars(tokenizer).items()}

@@ -20,22 +20,15 @@ from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 from hf_bpe.tokenizer._saving import save as saving
 from hf_bpe.tokenizer._saving.loaded_file import LoadedFile
 from support.cases import case
+from support.samples import CORPUS, SPECIALS, make_tokenizer
+from support.trees import snapshot
 
-CORPUS = [
-    "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",
-    "What is trained on a text of many words learns many merges; the longest of them are whole words.\n",
-]
-SPECIALS = ["<|endoftext|>", "<pad>", "<|user|>"]
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return BPETokenizer.train(CORPUS, num_merges=40, special_tokens=SPECIALS, pad_token="<pad>")
-
-
-def contents(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return make_tokenizer()
 
 
 def test_stress_texts_have_all_kinds_of_characters():
@@ -121,14 +114,14 @@ def test_damaged_tokenizer_json_leaves_the_old_files(tmp_path, monkeypatch, dama
     merges = [(b"l", b"o"), (b"1", b"2")]
     tokenizer = BPETokenizer(model=BPEModel(BYTES | {256: b"lo", 257: b"12"}, merges, (), r"\d|\D+"))
     tokenizer.save_pretrained(tmp_path)
-    before = contents(tmp_path)
+    before = snapshot(tmp_path)
     whole = saving.render_tokenizer_json
     monkeypatch.setattr(saving, "render_tokenizer_json", lambda definition: damage(whole(definition)))
     with pytest.raises(ValueError, match=f"(?s){message}.*save with verify=False"):
         tokenizer.save_pretrained(tmp_path)
-    assert contents(tmp_path) == before
+    assert snapshot(tmp_path) == before
     tokenizer.save_pretrained(tmp_path, verify=False)
-    assert contents(tmp_path) != before
+    assert snapshot(tmp_path) != before
 
 
 @pytest.mark.parametrize(
