@@ -8,7 +8,6 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers
 from hf_bpe.fast import _pipeline_slot
-from hf_bpe.fast._backend_state import remembered_as_special
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +109,7 @@ def special_for_a_moment(backend):
 def test_the_token_that_was_special_is_found_among_others(folder):
     backend = PreTrainedTokenizerFast.from_pretrained(folder).backend_tokenizer
     backend.add_tokens(["<a>", "\u00e9", "<x>", "<b>"])
+    remembered_as_special = _pipeline_slot.remembered_as_special
     assert remembered_as_special(backend, backend.get_added_tokens_decoder()) == []
     special_for_a_moment(backend)
     assert remembered_as_special(backend, backend.get_added_tokens_decoder()) == ["<x>"]

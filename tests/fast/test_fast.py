@@ -19,7 +19,6 @@ from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers, unpatch_transformers
 from hf_bpe.fast import _pipeline_slot
-from hf_bpe.fast._backend_state import state_of_tokens
 
 CORPUS = ["This is the first sentence, and this sentence is the second one.", "Numbers 12 3 and 92000; falsé 生活."] * 3
 TEXTS = ["", " ", "This is<|endoftext|> the first", "falsé 生活 12  \n\t x", "<x> <pad> <y><|eot|>é", "👩🏽‍🚀\x00" * 3]
@@ -164,6 +163,7 @@ def cached_as_in_vllm(tokenizer):
 COPIES = {
     "copy": copy.copy,
     "cached": cached_as_in_vllm,
+    "deep copy": copy.deepcopy,
     "deep copy of a cached one": lambda fast: copy.deepcopy(cached_as_in_vllm(fast)),
     "pickled": lambda fast: pickle.loads(pickle.dumps(fast)),
 }
@@ -172,9 +172,12 @@ COPIES = {
 @pytest.mark.parametrize("kind", COPIES)
 def test_copies_do_not_make_calls_read_added_tokens(folder, kind, monkeypatch):
     fast = accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
+    before = fast.encode("a <pad>")
     other = COPIES[kind](fast)
-    calls = []
-    monkeypatch.setattr(_pipeline_slot, "state_of_tokens", lambda backend: calls.append(1) or state_of_tokens(backend))
+    assert other.is_accelerated
+    assert type(other) is type(fast) or "cached" in kind
+    calls, state = [], _pipeline_slot.state_of_tokens
+    monkeypatch.setattr(_pipeline_slot, "state_of_tokens", lambda backend: calls.append(1) or state(backend))
     for _ in range(3):  # which compare until nothing reaches the backend
         fast.encode("is"), other.encode("is")
     calls.clear()
@@ -185,8 +188,8 @@ def test_copies_do_not_make_calls_read_added_tokens(folder, kind, monkeypatch):
     backend = other.backend_tokenizer
     backend.add_tokens([AddedToken("<pad>", lstrip=True)])
     assert other.encode("a <pad>") == backend.encode("a <pad>").ids
-    if kind in ("copy", "cached"):  # which share the backend
-        assert fast.encode("a <pad>") == backend.encode("a <pad>").ids
+    shares = kind in ("copy", "cached")
+    assert fast.encode("a <pad>") == (backend.encode("a <pad>").ids if shares else before)
     del other
     fast.encode("is")
     backend.add_tokens([AddedToken("<pad>", rstrip=True)])
@@ -202,20 +205,6 @@ def test_what_is_no_longer_accelerated_is_left_to_the_backend(fast, caplog):
         logging.getLogger("hf_bpe").removeHandler(caplog.handler)
     assert not fast.is_accelerated
     assert "(accelerated=False, " in repr(fast)
-
-
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda fast: pickle.loads(pickle.dumps(fast))])
-def test_copies_and_pickles_are_independent_and_accelerated(plain, fast, duplicate):
-    fast("This is")
-    other = duplicate(fast)
-    assert type(other) is type(fast)
-    assert other.is_accelerated
-    check_same(plain, other)
-    if duplicate is not copy.copy:  # which shares the backend, as of any fast tokenizer
-        other.add_tokens(["<x>"])
-        check_same(plain, fast)
-        plain.add_tokens(["<x>"])
-        check_same(plain, other)
 
 
 def test_accelerated_class_is_named_by_pickles(folder):
