@@ -284,6 +284,7 @@ CALLS = {
     'BPETokenizer.from_pretrained("saved.tiktoken")': r"BPETokenizer\.convert_from\('saved\.tik",
     "BPETokenizer.from_pretrained(None)": "expected a path, got None",
     'BPETokenizer.from_pretrained("saved", paddin_side="left")': "did you mean 'padding_side'",
+    'BPETokenizer.from_pretrained("saved", add_special_tokens=True)': "add_special_tokens conflicts with the method",
     'BPETokenizer.convert_from("missing.json")': "no file or folder 'missing.json'",
     'BPETokenizer.convert_from("gpt-4o-mine")': "no file or folder 'gpt-4o-mine'",
     'BPETokenizer.convert_from("saved", format="ggml")': "unknown format 'ggml': expected one of",

@@ -10,8 +10,6 @@ from tokenizers import AddedToken
 from hf_bpe import BPETokenizer
 from support.profiles import by_profile
 
-pytest.importorskip("jinja2")
-
 MODEL = BPETokenizer.train(["user\n\nthe lowest of the low <|im_end|>\nassistant"] * 3, vocab_size=283).model
 FAMILIES = ("llama3_1", "qwen3", "deepseek_v3", "gemma3")  # the file of gpt-oss has no template
 SIMPLE = "{% for m in messages %}<|{{ m.role }}|>{{ m.content | trim }}<|end|>{% endfor %}"

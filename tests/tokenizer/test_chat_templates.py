@@ -6,8 +6,6 @@ from transformers import AddedToken, PreTrainedTokenizerFast
 from hf_bpe import BPETokenizer
 from support.transformers_features import needs_sanitizing
 
-pytest.importorskip("jinja2", reason="chat templates need jinja2")
-
 TEMPLATE = "{% for message in messages %}<think>{{ message.content }}</think>{% endfor %}"
 CHAT = [{"role": "user", "content": text} for text in ("lower 你好", "newest?\n 👋", "widest")]
 

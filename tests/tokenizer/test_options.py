@@ -34,12 +34,6 @@ def test_option_of_other_classes_is_a_warning(tmp_path, caplog):
     assert "src_lang='en_XX' has no effect" in caplog.text
 
 
-def test_setting_with_the_name_of_a_method_is_refused(tmp_path):
-    TOKENIZER.save_pretrained(tmp_path)
-    with pytest.raises(AttributeError, match="add_special_tokens conflicts with the method"):
-        BPETokenizer.from_pretrained(tmp_path, add_special_tokens=True)
-
-
 def test_unknown_setting_in_a_file_is_kept(tmp_path):
     TOKENIZER.save_pretrained(tmp_path)
     file = tmp_path / "tokenizer_config.json"
