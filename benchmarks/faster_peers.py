@@ -110,8 +110,8 @@ def page(collected: dict[str, Any]) -> str:
         lines += [f"| {_HEAD} | faster | × hf_bpe |", "|---|---|---|--:|---|--:|"]
         lines += [f"| {_describe(cell)} | {_shown(name)} | {ratio:.2f} |" for cell, name, ratio in _sorted(lost)]
     else:
-        lines += ["No other library is faster in any cell of this run."]
-    lines += ["", "## All cells", "", "In MB/s; after the slash the memory of the process in MB, when it has encoded."]
+        lines += ["No other library is faster in any comparison of this run."]
+    lines += ["", "## Results", "", "In MB/s; after the slash the memory of the process in MB, when it has encoded."]
     lines += ["", f"| {_HEAD} | {' | '.join(map(_shown, peers))} |", "|---|---|---|--:|" + "--:|" * len(peers)]
     for cell in cells:
         lines.append(f"| {_describe(cell)} | {' | '.join(_cell(cell, name) for name in peers)} |")

@@ -57,7 +57,7 @@ def choose(settings: Settings) -> tuple[str, Settings]:
         NoCompilerError: nothing can compile here.
     """
     if is_left_to_cmake(settings):
-        return "as CMake is told", {}
+        return "the compiler given to CMake", {}
     check_headers()
     compiler = find_compiler()
     if compiler is not None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build a wheel for Linux by zig, audit it, install it and run it: one cell of the table of platforms in
+# Build a wheel for Linux by zig, audit it, install it and run it: one entry of the table of platforms in
 # docs/reference/stability.md.
 #
 #     tools/check_wheel.sh x86_64-linux-gnu.2.17 python3.12

@@ -211,7 +211,7 @@ def test_a_compiler_is_tried_before_it_is_used(source, compiles):
 
 
 @pytest.mark.parametrize(
-    ("settings", "arguments", "told"),
+    ("settings", "arguments", "is_left"),
     [
         ({}, "", False),
         ({}, "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", False),
@@ -220,7 +220,7 @@ def test_a_compiler_is_tried_before_it_is_used(source, compiles):
     ],
 )
 @posix
-def test_settings_of_cmake_choose_its_compiler(monkeypatch, settings, arguments, told):
+def test_settings_of_cmake_choose_its_compiler(monkeypatch, settings, arguments, is_left):
     monkeypatch.delenv("CMAKE_TOOLCHAIN_FILE", raising=False)
     monkeypatch.setenv("CMAKE_ARGS", arguments)
-    assert COMPILERS.is_left_to_cmake(settings) is told
+    assert COMPILERS.is_left_to_cmake(settings) is is_left

@@ -1,4 +1,4 @@
-"""The page of cells in which other tools are faster, and the texts that it is about."""
+"""The page of comparisons in which other tools are faster, and the texts that it is about."""
 
 import json
 import random
@@ -53,7 +53,7 @@ def test_a_faster_peer_is_listed_and_one_with_other_ids_left_out(benchmarks):
     assert "| English | GPT-2 | 200 bytes | 1 | 100 / 9 | 120 / 9 | 50 / 9 |" in text
     assert "| English | GPT-2 | 200 bytes | 1 | odd | other ids |" in text
     del collected["cells"][0]["peers"]["fast"]
-    assert "No other library is faster in any cell" in faster_peers.page(collected)
+    assert "No other library is faster in any comparison" in faster_peers.page(collected)
 
 
 def test_results_of_other_machines_or_versions_are_refused(benchmarks):

@@ -55,7 +55,7 @@ class Chromium:
     Args:
         width, height: the size of the page in CSS pixels.
         scale: device pixels for a CSS pixel.
-        dark: whether the page is told that its user prefers dark.
+        dark: whether the user prefers dark.
         is_phone: whether it has touch and a phone's viewport.
     """
 
