@@ -24,8 +24,7 @@ from typing import Any, TypeGuard
 from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS, PATTERNS, SPELLINGS, WITH_SCANNER, name_meant
 from hf_bpe.pretokenizers._regex.dialects import FileExpression, check_is_clear, is_clear
-from hf_bpe.pretokenizers._regex.parser import MAX_LENGTH
-from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace, Split, Stage
+from hf_bpe.pretokenizers._stages import MAX_LENGTH, ByteLevel, Metaspace, Split, Stage
 
 AnyPattern = str | PreTokenizer | Metaspace | Sequence[Stage] | Mapping[str, Any] | None
 """What names a way to cut text: see `canonical_pattern`."""

@@ -27,6 +27,16 @@ _PUNCTUATION = rf"[\p{{P}}!-/:-@\[-`{{-~\u166d\x{{111c9}}&&[^{_LATER_PUNCTUATION
 _WORDS = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d\s]+"
 
 
+MAX_LENGTH = 10_000
+"""Characters of an expression, and of all expressions of a chain together; the longest in use have 1,100."""
+
+
+def check_length(length: int) -> None:
+    """Raise a ValueError if an expression has too many characters."""
+    if length > MAX_LENGTH:
+        raise ValueError(f"a pattern of {length} characters; expected at most {MAX_LENGTH}")
+
+
 @dataclass(frozen=True)
 class Stage:
     """A stage of a pre-tokenizer; its JSON holds the name of its class as `type`, and its fields."""

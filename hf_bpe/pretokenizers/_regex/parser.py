@@ -30,11 +30,9 @@ from hf_bpe.pretokenizers._regex.tree import (
     complement_of,
     ranges_of,
 )
+from hf_bpe.pretokenizers._stages import check_length
 
-__all__ = ["MAX_LENGTH", "check_length", "parse"]
-
-MAX_LENGTH = 10_000
-"""Characters of an expression, and of all expressions of a chain together; the longest in use have 1,100."""
+__all__ = ["parse"]
 
 _NEWLINES = OneOf(ranges_of((0x0A, 0x0D), 0x85, 0x2028, 0x2029))
 _GENERAL_NEWLINE = Atomic(
@@ -60,12 +58,6 @@ _UNSUPPORTED_GROUPS = {"~": "an absent operator", "(": "a condition", "{": "a ca
 _MAX_REPETITIONS = 100_000  # Oniguruma's own limit
 _INTERVAL = re.compile(r"\{(?:(\d+)(,?)(\d*)|,(\d+))\}", re.ASCII)
 _SIMPLE = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-
-
-def check_length(length: int) -> None:
-    """Raise a ValueError if an expression has too many characters."""
-    if length > MAX_LENGTH:
-        raise ValueError(f"a pattern of {length} characters; expected at most {MAX_LENGTH}")
 
 
 @lru_cache(maxsize=64)
