@@ -187,7 +187,9 @@ FLAGGED = (
     {"content": "<both>", "lstrip": True, "rstrip": True, "special": True},
     {"content": "<n>er", "normalized": True},
     {"content": "caf\u00e9", "normalized": False},
+    {"content": " the", "special": True},  # with the bytes of an ordinary token
 )
+NO_BYTES = ("", "\u4e2d", "low low")  # entries of a vocabulary to which no text is encoded
 PADDING = {"strategy": "BatchLongest", "direction": "Left", "pad_to_multiple_of": None, "pad_id": 258}
 PADDING |= {"pad_type_id": 0, "pad_token": PAD}
 TRUNCATION = {"direction": "Left", "max_length": 800, "strategy": "LongestFirst", "stride": 0}
@@ -220,7 +222,9 @@ FAMILIES = [
     edited("OLMo 2", pre_tokenizer=sequence(split(LOOSE, "Removed"), byte_level(use_regex=False))),
     edited("flags of added tokens", True, added=FLAGGED),
     edited("flags of added tokens, NFC", normalizer=NFC, added=FLAGGED),
-    edited("Whisper", True, behind={"": 0}, post_processor=template("BOS A EOS", "BOS A B EOS"), added=[MASKS]),
+    edited("Whisper", True, behind=dict.fromkeys(NO_BYTES, 0), added=[MASKS],
+           post_processor=template("BOS A EOS", "BOS A B EOS"),
+           decoder={"type": "Sequence", "decoders": [byte_level()]}),
     edited("padding and truncation", padding=PADDING, truncation=TRUNCATION),
     edited("unused ids", behind={MASKS["content"]: 16}, added=[MASKS]),
     edited("lower case", normalizer={"type": "Lowercase"}),

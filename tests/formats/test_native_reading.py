@@ -13,11 +13,10 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPETokenizer
 from hf_bpe._native_core import native_core
+from hf_bpe.conversion import Definition
 from hf_bpe.core._model import CheckedMerges
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats import _tokenizer_json as tokenizer_json
-from hf_bpe.formats import _vocab_and_merges as vocab_and_merges
-from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._native_readers import join_merges, read_merges, read_model
 from hf_bpe.pretokenizers import to_printable
 from support import character_files
@@ -156,26 +155,6 @@ def test_each_irregularity_gives_the_same_read_natively():
         read = functools.partial(read_text, content, "t.json")
         with case(old, new):
             assert result_of(read) == without_native_reading("read_model", tokenizer_json, read)
-
-
-@settings(max_examples=by_profile(quick=60, thorough=300))
-@given(models(), st.booleans(), st.data())
-def test_vocab_and_merges_give_the_same_read_natively(tmp_path_factory, model, ascii_only, data):
-    folder = tmp_path_factory.mktemp("files")
-    vocab, merges = vocab_and_merges.render_gpt2(model)
-    vocab = json.dumps(json.loads(vocab), ensure_ascii=ascii_only).encode()
-    if data.draw(st.booleans()):
-        vocab = data.draw(damaged(vocab))
-    (folder / "vocab.json").write_bytes(vocab)
-    (folder / "merges.txt").write_text(merges, encoding="utf-8", newline="\n")
-
-    def read():
-        read = vocab_and_merges.read_gpt2_with_vocab(folder / "vocab.json", folder / "merges.txt")
-        # A file may hold an empty token, to which no text is encoded.
-        assert {token: token_id for token, token_id in read[1].items() if token} == read[0].printable_vocab()
-        return Definition(read[0])
-
-    assert result_of(read) == without_native_reading("read_vocab", vocab_and_merges, read)
 
 
 @given(models())

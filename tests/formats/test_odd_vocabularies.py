@@ -6,13 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer, accelerate, train
+from hf_bpe import BPETokenizer, train
 from hf_bpe.conversion import FORMATS
-from hf_bpe.editing import truncate
-from hf_bpe.editing._edited_definition import edited
-from hf_bpe.pretokenizers._byte_level import from_printable
+from hf_bpe.pretokenizers import from_printable
 from support.families import FAMILIES, tokenizer_json
 from support.profiles import by_profile
 from support.samples import CORPUS
@@ -106,52 +103,6 @@ def test_odd_vocabularies_are_as_in_tokenizers_or_refused(content, text):
     compare(ours, theirs, [*TEXTS, text])
 
 
-def test_entries_that_are_not_bytes_survive_saving(tmp_path):
-    content = odd_file(entries=["中", "low low", "  "], added=[{"content": "  "}], dropout=0.0)
-    content["decoder"] = {"type": "Sequence", "decoders": [content["decoder"]]}
-    theirs = Tokenizer.from_str(json.dumps(content))
-    ours = BPETokenizer.convert_from(theirs)
-    assert [*ours.unused_tokens] == ["中", "low low"]
-    ours.save_pretrained(tmp_path / "saved")
-    ours.convert_to(tmp_path / "x.json")
-    for again in (
-        ours,
-        AutoTokenizer.from_pretrained(tmp_path / "saved"),
-        BPETokenizer.convert_from(tmp_path / "x.json"),
-    ):
-        assert again.definition == ours.definition
-        compare(again, theirs, TEXTS)
-    for path in ("saved/tokenizer.json", "x.json"):
-        compare(ours, Tokenizer.from_file(str(tmp_path / path)), TEXTS)
-    (tmp_path / "saved" / "vocab.json").unlink()
-    (tmp_path / "saved" / "merges.txt").unlink()
-    (tmp_path / "saved" / "tokenizer_config.json").unlink()
-    compare(BPETokenizer.from_pretrained(tmp_path / "saved"), theirs, TEXTS)
-
-
-@pytest.mark.parametrize("content", ["ow ", "ow l", "中", "中 l"])
-def test_special_token_with_the_bytes_of_an_ordinary_token(content, tmp_path):
-    model = train(["é中 low low ow low ow low"] * 9, num_merges=14, pattern=None, special_tokens=["<x>"])
-    assert content.encode() in model.vocab.values()
-    ours = BPETokenizer(model=model)
-    ours.add_tokens(content, special_tokens=True)
-    texts = [f"a{content}b {content}{content}", "low ow low é中 é <x>"]
-    ids = ours(texts)["input_ids"]
-    assert model.vocab_size in ids[0]
-    ours.save_pretrained(tmp_path / "saved")
-    ours.convert_to(tmp_path / "x.json")
-    fast = PreTrainedTokenizerFast.from_pretrained(tmp_path / "saved")
-    others = [fast, accelerate(fast), BPETokenizer.convert_from(fast)]
-    others += [BPETokenizer.convert_from(tmp_path / name) for name in ("saved", "saved/tokenizer.json", "x.json")]
-    for name in ("vocab.json", "merges.txt", "tokenizer_config.json"):
-        (tmp_path / "saved" / name).unlink()
-    for other in [*others, BPETokenizer.from_pretrained(tmp_path / "saved")]:
-        assert other(texts)["input_ids"] == ids
-        for skips in (True, False):
-            rows = [other.decode(row, skip_special_tokens=skips) for row in ids]
-            assert rows == [ours.decode(row, skip_special_tokens=skips) for row in ids]
-
-
 def test_unused_token_becomes_an_added_token_at_its_id():
     theirs = Tokenizer.from_str(json.dumps(odd_file(entries=["中", "low low"])))
     ours = BPETokenizer.convert_from(theirs)
@@ -163,7 +114,7 @@ def test_unused_token_becomes_an_added_token_at_its_id():
 
 def test_unused_tokens_are_dropped_by_edits():
     ours = BPETokenizer.convert_from(Tokenizer.from_str(json.dumps(odd_file(entries=["中"]))))
-    smaller, _ = edited(ours.definition, *truncate(ours.model, ours.model.vocab_size - 3))
+    smaller, _ = ours.truncate(len(ours) - 3)
     assert smaller.unused_tokens == {}
     assert "unused_tokens" in FORMATS["gguf"].missing(ours.definition)
     assert "unused_tokens" not in FORMATS["tokenizer.json"].missing(ours.definition)

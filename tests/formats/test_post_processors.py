@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer
+from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer
@@ -34,7 +35,7 @@ byte_levels = st.fixed_dictionaries(
 
 def pieces(sequences):
     """Return a strategy for the pieces of a template; the special token "two" is two tokens."""
-    type_ids = st.sampled_from([0, 0, 1])
+    type_ids = st.sampled_from([0, 0, 1, 3])
     special = st.builds(
         lambda name, type_id: {"SpecialToken": {"id": name, "type_id": type_id}},
         st.sampled_from([*IDS, "two"]),
@@ -93,23 +94,18 @@ def test_random_post_processors_give_what_fast_tokenizers_give(processor, prefix
     assert (again.template, again.trim_offsets) == (ours.template, ours.trim_offsets)
 
 
-def test_settings_of_post_processors_are_saved(tmp_path):
-    roberta = {"type": "RobertaProcessing", **ENDS, "trim_offsets": True, "add_prefix_space": False}
-    fast, ours = loaded(roberta)
-    ours.save_pretrained(tmp_path)
-    again = BPETokenizer.from_pretrained(tmp_path)
-    assert again.trim_offsets is True
-    assert again.template == ours.template
-    options = {"return_offsets_mapping": True}
-    for pair in (("low  lower", " new"), ("low",)):
-        expected = fast(*pair, **options)
-        for tokenizer in (again, PreTrainedTokenizerFast.from_pretrained(tmp_path)):
-            got = tokenizer(*pair, **options)
-            assert all(got[name] == expected[name] for name in ("input_ids", "offset_mapping"))
+def template(single, pair, token=("<s>", IDS["<s>"])):
+    return json.loads(TemplateProcessing(single, pair, [token]).__getstate__())
+
+
+OTHER_SEQUENCES = [("$A", "$B:1 $A"), ("$A <s> $A", "$A $B"), ("$A $B", "$A $B"), ("<s>", "$A $B")]
+OTHER_IDS = [{"id": "<s>", "ids": ids, "tokens": ["<s>"] * len(ids)} for ids in ([264], [IDS["<s>"], 264])]
 
 
 def test_other_post_processors_are_refused(tmp_path):
     for processor, message in (
+        *((template(*sequences), r"expected the sequences \['A'") for sequences in OTHER_SEQUENCES),
+        *((template("<s> $A", "$A $B", token), "adds '<s>' as the id 264; expected a token") for token in OTHER_IDS),
         ({"type": "Unknown"}, "is not one of TemplateProcessing, RobertaProcessing, BertProcessing with ByteLevel"),
         ({"type": "Sequence", "processors": [{"type": "BertProcessing", **ENDS}] * 2}, "is not one of Template"),
         ({"type": "BertProcessing", **ENDS, "cls": ["[CLS]", 7]}, r"it adds '\[CLS\]' as the id 7; expected"),

@@ -1,6 +1,7 @@
 """Encoding in segments: trusted text alone yields added tokens, and all else is as in one text."""
 
 import random
+from dataclasses import replace
 from itertools import chain
 
 import pytest
@@ -9,10 +10,9 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from hf_bpe import BPETokenizer
-from hf_bpe.counting._normalized_texts import with_normalizer
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats import Pipeline
 from hf_bpe.formats._segments import checked_segments, encode_segments
 from hf_bpe.formats._tokenizer_json import definition_of_json
 from support import strategies
@@ -44,7 +44,7 @@ def pipelines(draw):
         1000 + number: AddedToken(content, normalized=normalizer is None and draw(st.booleans()), **draw(flags))
         for number, content in enumerate(draw(st.lists(st.sampled_from(CONTENTS), unique=True)))
     }
-    return Pipeline(make_encoder(with_normalizer(MODEL, normalizer)), tokens)
+    return Pipeline(make_encoder(replace(MODEL, normalizer=normalizer)), tokens)
 
 
 def joined(parts):
@@ -113,7 +113,7 @@ def test_segments_are_checked():
 
 def test_normalized_tokens_are_searched_in_trusted_text_only():
     tokens = {1000: AddedToken("  ", normalized=True), 1001: AddedToken("<s>", special=True, normalized=False)}
-    pipeline = Pipeline(make_encoder(with_normalizer(MODEL, "NFC")), tokens)
+    pipeline = Pipeline(make_encoder(replace(MODEL, normalizer="NFC")), tokens)
     parts = [("  <s>", True), ("e\u0301  <s>", False)]
     assert [i for i in encode_segments(pipeline, parts) if i >= 1000] == [1000, 1001]
     with pytest.raises(ValueError, match="its normalizer changes the trusted segment"):

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from tokenizers import processors
 
 from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.conversion import Definition
 from hf_bpe.formats import Piece, Template
-from hf_bpe.formats._template import as_template
-from hf_bpe.tokenizer._saving.verify_folder import verify_folder
 from support.cases import case
 
 TOKENS = ["<s>", "</s>", "<b>"]
@@ -29,7 +28,8 @@ def tokenizer():
 @given(templates)
 def test_json_form_is_read_back(template):
     assert Template.from_json(template.to_json()) == template
-    assert as_template(template.to_json()) == (template if template.tokens else None)
+    read = Definition(MODEL, {}, {"template": template.to_json()})
+    assert read.template == (template if template.tokens else None)
 
 
 @given(templates)
@@ -47,15 +47,6 @@ def test_ids_and_mask_are_those_of_tokenizers(template):
         assert tokenizer.build_inputs_with_special_tokens(*parts) == expected.ids
         assert tokenizer.get_special_tokens_mask(*parts) == expected.special_tokens_mask
         assert tokenizer.num_special_tokens_to_add(len(args) == 2) == len(expected.ids) - len(without)
-
-
-def test_a_template_survives_saving_in_every_loader(tokenizer, tmp_path):
-    tokenizer.template = Template((Piece("<s>"), Piece("<b>"), A), (A, Piece("</s>"), B, Piece("</s>", False, 1)))
-    for portable in (False, True):
-        folder = tmp_path / str(portable)
-        tokenizer.save_pretrained(folder, portable=portable)
-        verify_folder(folder, tokenizer)
-        assert BPETokenizer.from_pretrained(folder).template == tokenizer.template
 
 
 def test_invalid_templates_are_refused():
