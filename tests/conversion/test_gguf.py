@@ -22,8 +22,6 @@ from hf_bpe.encoding import unreachable
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.formats import Template
 from support import strategies
-from support.profiles import thorough
-from support.real_models import tiktoken_model
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files needs the package gguf")
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = range(1, 6)
@@ -203,13 +201,6 @@ def test_a_model_file_with_tensors_is_read(path):
     for step in ("write_header_to_file", "write_kv_data_to_file", "write_tensors_to_file", "close"):
         methodcaller(step)(writer)
     assert read(path, Hints()).model == BPEModel({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")])
-
-
-def test_formats_are_detected_by_first_bytes(path):
-    write(Definition(LOW), path)
-    assert FORMAT.matches(path, path.read_bytes()[:4096])
-    assert not FORMAT.matches(path, b'{"a": 1}')
-    assert not FORMAT.matches(path.parent, b"")
 
 
 def test_a_missing_package_is_named_with_how_to_get_it(path, monkeypatch):
@@ -528,12 +519,3 @@ def test_numbers_of_all_types_are_read_and_passed_over(path):
 
 
 # Real ones.
-
-
-@thorough
-@pytest.mark.filterwarnings("ignore:llama.cpp's '(gpt-4o|tekken)' differs")
-@pytest.mark.parametrize("name", ["r50k", "cl100k", "o200k"])
-def test_models_of_tiktoken_come_back_equal(path, test_data, name):
-    model = tiktoken_model(test_data, name)
-    write(Definition(model), path)
-    assert read(path, Hints()) == Definition(model)

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_bpe import train
+from hf_bpe import conversion, train
 from hf_bpe.conversion import FORMATS, Definition, Hints
-from hf_bpe.conversion import _formats as formats
 from hf_bpe.conversion._gguf import read
 from hf_bpe.conversion._gguf_file import read_metadata
 from hf_bpe.conversion._llama_cpp import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED
@@ -134,7 +133,7 @@ def test_a_real_vocabulary_is_read_with_the_ids_of_llama_cpp(test_data, tmp_path
         types,
         **{"bos_token_id": 1, "add_space_prefix": normalizers == 2},
     )
-    got = formats.read(path)
+    got = conversion.read(path)
     assert got.bos_eos == (True, False)
     assert got.setting("decoding") == default_decoding(got.model)
     assert len(got.model.merges) < len(merges)  # of the merges that make a token one is ever made
@@ -156,6 +155,6 @@ def test_formats_of_bytes_refuse_characters_by_name(tmp_path, name):
     refusal = "cannot carry (the split pattern|an alphabet of characters)|characters cannot be dropped|for byte-level"
     for drop in ((), others, others | {"characters"}):
         with case(drop), pytest.raises(ValueError, match=refusal):
-            formats.write(definition, path, format=name, drop=drop)
+            conversion.write(definition, path, format=name, drop=drop)
     assert "characters" in chosen.missing(definition)
     assert not [*tmp_path.rglob("*.*")]

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_bpe import BPEModel
@@ -14,7 +14,8 @@ from hf_bpe.conversion import read_gpt2, write_gpt2
 from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab, render_gpt2
 from support.cases import case
 from support.engines import use_engine
-from support.strategies import models
+from support.profiles import by_profile
+from support.strategies import damaged, models
 
 # Names that are hard to tell from ordinary tokens, from headers or from JSON; the third is the UTF-8 of the second read
 # as printable characters. None is the printable form of a token that `models` draws.
@@ -78,39 +79,27 @@ def test_irrelevant_details_of_the_files_change_nothing(folder, model, header, m
     assert read(folder, byte_order_mark + vocab, byte_order_mark + merges, pattern=model.pattern) == model
 
 
-@given(odd_models(), st.integers(0, 99), st.booleans())
-def test_vocabulary_read_with_the_model_is_its_printable_one(folder, model, seed, ascii_only):
+@settings(max_examples=by_profile(quick=90, thorough=500))
+@given(odd_models(), st.booleans(), st.sampled_from(["vocab.json", "merges.txt", ""]), st.data())
+def test_both_engines_read_and_refuse_the_same_files(folder, native, model, ascii_only, broken, data):
     vocab, merges = render_gpt2(model)
-    entries = [*json.loads(vocab).items()]
-    random.Random(seed).shuffle(entries)
-    (folder / "vocab.json").write_text(json.dumps(dict(entries), ensure_ascii=ascii_only), encoding="utf-8")
-    (folder / "merges.txt").write_text(merges, encoding="utf-8", newline="\n")
-    read, printable = read_gpt2_with_vocab(folder / "vocab.json", folder / "merges.txt", pattern=model.pattern)
-    assert read == model
-    assert [*printable.items()] == [*model.printable_vocab().items()]
-
-
-EDITS = [*("", " ", "\n", "\n\n", "\r\n", "a", "Ġ", "é", "你", "#version", "\ufeff", "\x00"), b"\xc3", b"\xa9", b"\xff"]
-
-
-@given(odd_models(), st.data())
-def test_both_engines_read_and_refuse_the_same_merges(folder, native, model, data):
-    vocab, merges = render_gpt2(model)
-    merges = merges.encode()
-    for _ in range(data.draw(st.integers(0, 2))):
-        start = data.draw(st.integers(0, len(merges)))
-        edit = data.draw(st.sampled_from(EDITS))
-        end = start + data.draw(st.integers(0, 3))
-        merges = merges[:start] + (edit.encode() if isinstance(edit, str) else edit) + merges[end:]
-    specials = data.draw(st.sampled_from([None, model.special_tokens, [*map(str, model.printable_vocab())][:3]]))
+    entries = data.draw(st.permutations([*json.loads(vocab).items()]))
+    for name, text in (("vocab.json", json.dumps(dict(entries), ensure_ascii=ascii_only)), ("merges.txt", merges)):
+        (folder / name).write_bytes(data.draw(damaged(text.encode())) if name == broken else text.encode())
+    specials = data.draw(st.sampled_from([None, model.special_tokens, [*model.printable_vocab()][:3]]))
     outcomes = []
     for engine in ("native", "reference"):
         with use_engine(engine):
             try:
-                outcomes.append(read(folder, vocab, merges, special_tokens=specials, pattern=model.pattern))
+                found, printable = read_gpt2_with_vocab(
+                    folder / "vocab.json", folder / "merges.txt", special_tokens=specials, pattern=model.pattern
+                )
+                outcomes.append((found, [*printable.items()]))
             except ValueError as error:
                 outcomes.append(str(error))
     assert outcomes[0] == outcomes[1]
+    if not broken and specials != [*model.printable_vocab()][:3]:
+        assert outcomes[0] == (model, [*model.printable_vocab().items()])
 
 
 @pytest.mark.parametrize("words", [["##"], ["#!#", "!#"], ["#versio"], ["!!", "#version:"]])

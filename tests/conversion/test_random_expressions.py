@@ -20,56 +20,13 @@ for length in (2, 3):
     for characters in product(ALPHABET, repeat=length):
         RANKS["".join(characters).encode()] = len(RANKS)
 WHOLE = tiktoken.Encoding("whole", pat_str=r"[\s\S]+", mergeable_ranks=RANKS, special_tokens={})
-LEAVES = (
-    *("a", "b", "1", " ", "'", "A", ".", r"\n", r"\r", r"\s", r"\S", r"\d", r"\D", r"\w", r"\W", "ab", "b1"),
-    *(
-        r"\p{L}",
-        r"\p{N}",
-        r"\P{L}",
-        r"\p{Lu}",
-        r"\pL",
-        "[ab]",
-        "[^ab]",
-        r"[^\s1]",
-        r"[\p{L}\s]",
-        "[a-b1]",
-        r"[^\r\n\p{L}]",
-    ),
-    *(
-        "^",
-        "$",
-        r"\b",
-        r"\B",
-        r"\A",
-        r"\z",
-        r"\Z",
-        "é",
-        "[[:alpha:]]",
-        r"[a&&b]",
-        r"\h",
-        r"\x61",
-        r"\x{62}",
-        r"\'",
-        "#",
-    ),
-)
-REPEATS = (
-    *("*", "+", "?", "*?", "+?", "??", "*+", "++", "?+"),
-    *("{2}", "{1,3}", "{1,}", "{,2}", "{2}?", "{1,3}?", "{1,3}+", "{2}+", "{1,}+"),
-)
-GROUPS = (
-    "(?:{})",
-    "({})",
-    "(?i:{})",
-    "(?s:{})",
-    "(?m:{})",
-    "(?x:{})",
-    "(?>{})",
-    "(?={})",
-    "(?!{})",
-    "(?<={})",
-    "(?<!{})",
-)
+_LEAVES = r"""
+a b 1 ' A . \n \r \s \S \d \D \w \W ab b1 \p{L} \p{N} \P{L} \p{Lu} \pL [ab] [^ab] [^\s1] [\p{L}\s] [a-b1]
+[^\r\n\p{L}] ^ $ \b \B \A \z \Z é [[:alpha:]] [a&&b] \h \x61 \x{62} \' #
+"""
+_REPEATS = "* + ? *? +? ?? *+ ++ ?+ {2} {1,3} {1,} {,2} {2}? {1,3}? {1,3}+ {2}+ {1,}+"
+_GROUPS = "(?:{}) ({}) (?i:{}) (?s:{}) (?m:{}) (?x:{}) (?>{}) (?={}) (?!{}) (?<={}) (?<!{})"
+LEAVES, REPEATS, GROUPS = [*_LEAVES.split(), " "], _REPEATS.split(), _GROUPS.split()
 FLAGS = ("", "", "", "(?i)", "(?s)", "(?m)", "(?x)", "(?im)")
 
 

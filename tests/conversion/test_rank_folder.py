@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS
@@ -68,15 +67,6 @@ def test_folder_of_kimi_has_the_ids_of_tiktoken(folder):
         assert ours.encode(text) == theirs.encode(text, allowed_special="all")
 
 
-def test_folder_is_saved_for_every_loader(folder, tmp_path):
-    configure(folder, **AUTO_MAP)
-    ours = BPETokenizer.from_pretrained(folder, padding_side="left")
-    ours.save_pretrained(tmp_path / "saved")
-    assert BPETokenizer.from_pretrained(tmp_path / "saved").definition == ours.definition
-    saved = Tokenizer.from_file(str(tmp_path / "saved" / "tokenizer.json"))
-    assert [*map(ours.encode, STRESS_TEXTS)] == [saved.encode(text).ids for text in STRESS_TEXTS]
-
-
 def test_number_of_reserved_tokens_is_that_of_the_code(folder):
     configure(folder, **AUTO_MAP)
     (folder / "tokenization_kimi.py").write_text(CODE.replace("_tokens + 2)", "_tokens)"))
@@ -118,6 +108,8 @@ def test_repository_in_the_cache_is_read_like_its_folder(folder, tmp_path):
 
     assert load().definition == expected
     assert load(padding_side="left").padding_side == "left"
+    with pytest.raises(FileNotFoundError, match=r"no repository of this name in the cache \(local_files_only is set\)"):
+        BPETokenizer.from_pretrained("me/other", cache_dir=tmp_path, local_files_only=True)
     (snapshot / "tokenization_kimi.py").unlink()
     (snapshot / "tokenization_kimi.py").write_text(CODE.replace("256", "512"))
     with pytest.raises(ValueError, match="does not store the split pattern"):

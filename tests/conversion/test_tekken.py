@@ -77,7 +77,9 @@ def test_file_is_read_by_every_way_in(file, tmp_path):
     assert detect(file).name == detect(tmp_path).name == "tekken"
     (tmp_path / "params.json").write_text("{}")
     assert BPETokenizer.from_pretrained(tmp_path, padding_side="left", local_files_only=True).padding_side == "left"
-    for again in (BPETokenizer.from_pretrained(tmp_path), BPETokenizer.convert_from(tmp_path)):
+    add_to_cache(tmp_path, tmp_path / "cache")
+    cached = BPETokenizer.from_pretrained("me/it", cache_dir=tmp_path / "cache", local_files_only=True)
+    for again in (BPETokenizer.from_pretrained(tmp_path), BPETokenizer.convert_from(tmp_path), cached):
         assert again.definition == ours.definition
     other = file.rename(tmp_path / "other-name.json")
     assert BPETokenizer.convert_from(other).definition == ours.definition
@@ -89,14 +91,6 @@ def test_file_is_read_by_every_way_in(file, tmp_path):
     assert [*map(ours.encode, TEXTS)] == [saved.encode(text).ids for text in TEXTS]
     found = json.loads(run("inspect", other, "--json").stdout)
     assert (found["format"], found["pattern"], found["splits_natively"]) == ("tekken", "tekken", True)
-
-
-def test_repository_in_the_cache_is_read_like_its_folder(file, tmp_path):
-    add_to_cache(tmp_path, tmp_path / "cache")
-    ours = BPETokenizer.from_pretrained("me/it", cache_dir=tmp_path / "cache", local_files_only=True)
-    assert ours.definition == BPETokenizer.convert_from(file).definition
-    with pytest.raises(FileNotFoundError, match=r"no repository of this name in the cache \(local_files_only is set\)"):
-        BPETokenizer.from_pretrained("me/other", cache_dir=tmp_path / "cache", local_files_only=True)
 
 
 def test_listed_special_tokens_are_taken(file):

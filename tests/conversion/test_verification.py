@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import pkgutil
 import re
 import warnings
 
@@ -10,11 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
-import hf_bpe.tokenizer._saving.save as saving
-from hf_bpe import BPEModel, train
+from hf_bpe import BPEModel, conversion, train
 from hf_bpe.conversion import Definition, Peer
-from hf_bpe.conversion import _formats as formats
-from hf_bpe.formats._verification import mismatch as verification
 from hf_bpe.formats._verification.mismatch import find_mismatch, model_difference
 from hf_bpe.formats._verification.sides import side_of, side_of_file, side_of_pattern
 from hf_bpe.pretokenizers import NAMES
@@ -100,8 +98,8 @@ def test_pairs_have_the_ids_of_tokenizers(tmp_path):
     model = train(CORPUS, num_merges=40, special_tokens=["<|x|>"])
     added = {model.vocab_size: AddedToken("a l", lstrip=True)}
     settings = {"template": template("<|x|>", "<|x|>"), "add_prefix_space": True}
-    (path,) = formats.write(Definition(model, added, settings), tmp_path / "x.json", verify=False)
-    definition, chosen = formats.read(path), formats.FORMATS["tokenizer.json"]
+    (path,) = conversion.write(Definition(model, added, settings), tmp_path / "x.json", verify=False)
+    definition, chosen = conversion.read(path), conversion.FORMATS["tokenizer.json"]
     peers = [side.peer for side in (side_of(definition, ""), side_of_file(path, chosen, definition))]
     ours, theirs = (peer.encode_pair("a low", "é lower") for peer in peers)
     assert ours == theirs
@@ -168,8 +166,8 @@ def test_models_that_differ_are_distinguished_by_name(first, second):
 
 def test_a_file_is_encoded_by_its_own_library_where_there_is_one(model, tmp_path):
     definition = Definition(model)
-    chosen = formats.FORMATS["tokenizer.json"]
-    (path,) = formats.write(definition, tmp_path / "x.json")
+    chosen = conversion.FORMATS["tokenizer.json"]
+    (path,) = conversion.write(definition, tmp_path / "x.json")
     assert ", by tokenizers " in side_of_file(path, chosen, definition).name
     missing = dataclasses.replace(chosen, peer=lambda path, definition: (_ for _ in ()).throw(ImportError("none")))
     assert side_of_file(path, missing, definition).name == f"{path} (tokenizer.json, by hf_bpe)"
@@ -182,7 +180,7 @@ def test_a_file_is_encoded_by_its_own_library_where_there_is_one(model, tmp_path
 @settings(max_examples=by_profile(quick=4, thorough=10))
 def test_errors_of_a_writer_are_found_before_files_are_moved(data, model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("x")
-    chosen = formats.FORMATS["tokenizer.json"]
+    chosen = conversion.FORMATS["tokenizer.json"]
     rank = data.draw(st.integers(0, len(model.merges) - 1))
 
     def wrong(definition, path):
@@ -190,15 +188,15 @@ def test_errors_of_a_writer_are_found_before_files_are_moved(data, model, tmp_pa
         chosen.write(Definition(dataclasses.replace(model, merges=fewer)), path)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(formats.FORMATS, "tokenizer.json", dataclasses.replace(chosen, write=wrong))
+        patch.setitem(conversion.FORMATS, "tokenizer.json", dataclasses.replace(chosen, write=wrong))
         with pytest.raises(ValueError, match=r"tokenizer\.json, read back, gives a different model: "):
-            formats.write(Definition(model), folder / "x.json")
+            conversion.write(Definition(model), folder / "x.json")
     assert not [*folder.iterdir()]
 
 
 def test_verify_command_prints_the_mismatch_and_exits_with_1(tmp_path, model):
-    formats.write(Definition(model), tmp_path / "a.json")
-    formats.write(Definition(dataclasses.replace(model, pattern=None)), tmp_path / "b.json")
+    conversion.write(Definition(model), tmp_path / "a.json")
+    conversion.write(Definition(dataclasses.replace(model, pattern=None)), tmp_path / "b.json")
     assert (
         "a.json (tokenizer.json, by tokenizers "
         in run("verify", tmp_path / "a.json", tmp_path / "b.json", code=1).stdout
@@ -206,23 +204,28 @@ def test_verify_command_prints_the_mismatch_and_exits_with_1(tmp_path, model):
     assert run("verify", tmp_path / "a.json", tmp_path / "a.json").stdout == ""
 
 
-@pytest.mark.parametrize("name", ["hf", "gpt2", "gguf", "tiktoken", "tokenizer.json", "text"])
+VERIFYING = (
+    "hf_bpe.conversion._formats:verify_file",
+    "hf_bpe.formats._verification.mismatch:find_mismatch",
+    "hf_bpe.tokenizer._saving.save:verify_folder",
+    "hf_bpe.tokenizer._saving.verify_folder:verify_folder",
+)
+
+
+@pytest.mark.parametrize("name", conversion.FORMATS)
 def test_written_files_are_verified_once_unless_verify_is_false(tmp_path, monkeypatch, name):
     calls = []
 
     def counted(function):
         return lambda *args, **kwargs: calls.append(function.__name__) or function(*args, **kwargs)
 
-    from hf_bpe.tokenizer._saving import verify_folder as folders
-
-    for module in (formats, verification, saving, folders):
-        for each in {"verify_file", "verify_folder", "find_mismatch"} & {*vars(module)}:
-            monkeypatch.setattr(module, each, counted(getattr(module, each)))
+    for place in VERIFYING:
+        monkeypatch.setattr(place.replace(":", "."), counted(pkgutil.resolve_name(place)))
     special = [] if name == "hf" else ["pattern", "names"]
-    suffix, definition = formats.FORMATS[name].suffix, Definition(train(CORPUS, 262))
-    formats.write(definition, tmp_path / f"x{suffix}", format=name, drop=special, verify=False)
+    suffix, definition = conversion.FORMATS[name].suffix, Definition(train(CORPUS, 262))
+    conversion.write(definition, tmp_path / f"x{suffix}", format=name, drop=special, verify=False)
     assert calls == []
-    formats.write(definition, tmp_path / f"y{suffix}", format=name, drop=special)
+    conversion.write(definition, tmp_path / f"y{suffix}", format=name, drop=special)
     expected = ["verify_folder", *["find_mismatch"] * 3] if name == "hf" else ["verify_file", "find_mismatch"]
     assert calls == expected
 
@@ -232,9 +235,9 @@ def test_folder_is_verified_with_the_files_around_it(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "qwen2"}')
     definition = Definition(train(CORPUS, 262))
     with pytest.warns(UserWarning, match="makes AutoTokenizer load the tokenizer as Qwen2Tokenizer"):
-        written = formats.write(definition, tmp_path, format="hf")
+        written = conversion.write(definition, tmp_path, format="hf")
     assert tmp_path / "config.json" not in written
     assert (tmp_path / "config.json").read_text() == '{"model_type": "qwen2"}'
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        formats.write(definition, tmp_path, format="hf", verify=False)
+        conversion.write(definition, tmp_path, format="hf", verify=False)
