@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import normalizers
 
-import hf_bpe.normalizers._apply
 from hf_bpe.normalizers import canonical_normalizer, to_nfc
 from hf_bpe.normalizers._apply import get_normalizer
 from support.profiles import by_profile, scaled
@@ -27,8 +26,7 @@ def any_unicode(request):
     with pytest.MonkeyPatch.context() as patch:
         newer = pytest.importorskip(request.param, reason="what newer Pythons know needs unicodedata2")
         patch.setattr(
-            hf_bpe.normalizers._apply,
-            "are_normalized",
+            "hf_bpe.normalizers._apply.are_normalized",
             lambda texts, forms: (all(newer.normalize(form, text) == text for form in forms) for text in texts),
         )
         yield newer
