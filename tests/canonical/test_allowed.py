@@ -17,6 +17,7 @@ from hf_bpe.reference import Encoder
 from support.cases import case
 from support.profiles import by_profile, scaled, thorough
 
+BYTES = {i: bytes([i]) for i in range(256)}
 ALPHABETS = [
     ["z", "Z", "\u4e2d", "1", "!", " ", "\n"],
     ["'", "s", "l", "e", "z", " ", "!"],
@@ -33,7 +34,7 @@ def model_of(pattern, alphabet, seed, merges=12):
     random = Random(seed)
     corpus = ["".join(random.choices(alphabet, k=random.randrange(20, 80))) for _ in range(30)]
     merges = train(corpus, num_merges=merges, pattern=random.choice([pattern, pattern, None])).merges
-    vocab = {**{i: bytes([i]) for i in range(256)}, **{256 + i: a + b for i, (a, b) in enumerate(merges)}}
+    vocab = {**BYTES, **{256 + i: a + b for i, (a, b) in enumerate(merges)}}
     return BPEModel(vocab, merges, pattern=pattern)
 
 
@@ -158,23 +159,17 @@ def test_tokens_that_spell_an_added_token_are_not_allowed():
 
 
 REFUSED = {
-    "pattern": (BPEModel({i: bytes([i]) for i in range(256)}, [], pattern=r"\w+|\s"), ()),
-    "NFKC.*expected 'NFC' or none": (
-        BPEModel({i: bytes([i]) for i in range(256)}, [], normalizer="NFKC"),
-        (),
-    ),
+    "pattern": (BPEModel(BYTES, [], pattern=r"\w+|\s"), ()),
+    "NFKC.*expected 'NFC' or none": (BPEModel(BYTES, [], normalizer="NFKC"), ()),
     "is found in normalized text, where it changes or joins": (
-        BPEModel({i: bytes([i]) for i in range(256)}, [], normalizer="NFC"),
+        BPEModel(BYTES, [], normalizer="NFC"),
         (AddedTokenTuple("\u0301x", 300, False, True, False, False, False),),
     ),
     "ignore_merges makes tokens that its merges do not make, of whole texts": (
-        BPEModel({**{i: bytes([i]) for i in range(256)}, 256: b"ab"}, [], pattern=None, ignore_merges=True),
+        BPEModel({**BYTES, 256: b"ab"}, [], pattern=None, ignore_merges=True),
         (),
     ),
-    "white space": (
-        BPEModel({i: bytes([i]) for i in range(256)}, []),
-        (AddedTokenTuple("<x>", 300, True, False, True, False, False),),
-    ),
+    "white space": (BPEModel(BYTES, []), (AddedTokenTuple("<x>", 300, True, False, True, False, False),)),
 }
 
 

@@ -7,9 +7,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 
-from hf_bpe import BPEModel
-from hf_bpe.core._model import MAX_TOKEN_BYTES
-from hf_bpe.core._special_tokens import check_special_tokens
+from hf_bpe import BPEModel, count
 from support.cases import case
 from support.strategies import models
 
@@ -87,7 +85,7 @@ def test_the_first_wrong_merge_is_named():
 
 
 def test_tokens_of_too_many_bytes_in_all_are_refused():
-    half = MAX_TOKEN_BYTES // 2
+    half = 1 << 25
     vocab = {97: b"a" * half, 98: b"b" * half}
     assert len(BPEModel(vocab, []).vocab) == 2
     with pytest.raises(
@@ -121,7 +119,7 @@ WRONG_SPECIAL_TOKENS = [
 def test_special_tokens_are_checked():
     for specials, error, message in WRONG_SPECIAL_TOKENS:
         with case(specials):
-            for check in (check_special_tokens, lambda tokens: BPEModel(VOCAB, [], tokens)):
+            for check in (lambda tokens: count([], special_tokens=tokens), lambda tokens: BPEModel(VOCAB, [], tokens)):
                 with pytest.raises(error) as caught:
                     check(specials)
                 assert message in str(caught.value)

@@ -1,12 +1,13 @@
 """Edits of models whose alphabet is characters: what stays, and that `tokenizers` reads the results."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, count, train
-from hf_bpe.core._model import replace
 from hf_bpe.editing import add_special_tokens, extend, prune, renumber, truncate
 from hf_bpe.encoding import parts_of_tokens, unreachable
 from hf_bpe.encoding._merge_trees import first_tokens

@@ -113,28 +113,6 @@ def test_embedding_rows_follow_their_tokens_for_any_edit(remap, tied, multiple, 
     assert model.get_output_embeddings().weight.requires_grad == (not tied)
 
 
-@pytest.mark.parametrize("edit", ["extend", "truncate", "prune"])
-def test_embeddings_follow_the_edit_of_a_whole_tokenizer(edit):
-    tokenizer = make_tokenizer()
-    tokenizer.add_tokens(["<later>"], special_tokens=True)
-    rows, size = len(tokenizer), tokenizer.vocab_size - 2
-    model = small("llama", rows=rows, eos_token_id=tokenizer.convert_tokens_to_ids("<later>"))
-    text = ["<later>lower case stenosis, stenosis<later>"] * 9
-    edited, remap = {
-        "extend": lambda: tokenizer.extend(text, 3),
-        "truncate": lambda: tokenizer.truncate(size),
-        "prune": lambda: tokenizer.prune(text, vocab_size=size),
-    }[edit]()
-    kept = remap.new_ids
-    ids = [old for old in tokenizer.encode("<later>lower") if old in kept]
-    before = logits(model, ids)
-    remap_embeddings(model, remap)
-    assert model.config.vocab_size == len(edited)
-    assert model.config.eos_token_id == edited.convert_tokens_to_ids("<later>")
-    after = logits(model, [kept[old] for old in ids])
-    torch.testing.assert_close(after[:, [*kept.values()]], before[:, [*kept]])
-
-
 def test_ids_in_the_configuration_follow_their_tokens():
     model = small("llama", bos_token_id=5, eos_token_id=[6, 7], pad_token_id=8)
     model.generation_config.suppress_tokens = [5, 8]
