@@ -8,7 +8,7 @@ from typing import Any
 
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._template import Piece, Template, as_template
+from hf_bpe.formats._template import Template, TemplatePiece, as_template
 from hf_bpe.pretokenizers._stages import ByteLevel
 
 
@@ -55,7 +55,7 @@ def template_with_type_ids(processor: Any, added: AddedVocabulary) -> Template:
     for part in _parts(processor):
         if part["type"] in _TEMPLATES:
             return _TEMPLATES[part["type"]](part, added)
-    first, second = Piece("A", True), Piece("B", True, 1)
+    first, second = TemplatePiece("A", True), TemplatePiece("B", True, 1)
     return Template((first,), (first, second))
 
 
@@ -87,7 +87,7 @@ def _template_of_processing(part: Mapping[str, Any], added: AddedVocabulary) -> 
     """Return the template of a TemplateProcessing, in which one name may stand for several tokens."""
     template, known = Template.from_json(part), part["special_tokens"]
 
-    def pieces(each: Iterable[Piece]) -> tuple[Piece, ...]:
+    def pieces(each: Iterable[TemplatePiece]) -> tuple[TemplatePiece, ...]:
         return tuple(
             piece
             for given in each
@@ -105,19 +105,19 @@ def _template_of_processing(part: Mapping[str, Any], added: AddedVocabulary) -> 
 
 def _template_of_roberta(part: Mapping[str, Any], added: AddedVocabulary) -> Template:
     cls, sep = _ends(part, added)
-    first, second = Piece("A", True), Piece("B", True)
+    first, second = TemplatePiece("A", True), TemplatePiece("B", True)
     return Template((cls, first, sep), (cls, first, sep, sep, second, sep))
 
 
 def _template_of_bert(part: Mapping[str, Any], added: AddedVocabulary) -> Template:
     cls, sep = _ends(part, added)
-    single = cls, Piece("A", True), sep
-    return Template(single, (*single, Piece("B", True, 1), sep._replace(type_id=1)))
+    single = cls, TemplatePiece("A", True), sep
+    return Template(single, (*single, TemplatePiece("B", True, 1), sep._replace(type_id=1)))
 
 
-def _ends(part: Mapping[str, Any], added: AddedVocabulary) -> tuple[Piece, Piece]:
+def _ends(part: Mapping[str, Any], added: AddedVocabulary) -> tuple[TemplatePiece, TemplatePiece]:
     (cls, cls_id), (sep, sep_id) = part["cls"], part["sep"]
-    return Piece(_checked(cls, cls_id, added)), Piece(_checked(sep, sep_id, added))
+    return TemplatePiece(_checked(cls, cls_id, added)), TemplatePiece(_checked(sep, sep_id, added))
 
 
 _TEMPLATES: dict[str, Callable[[Mapping[str, Any], AddedVocabulary], Template]] = {

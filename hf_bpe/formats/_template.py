@@ -18,7 +18,7 @@ PATTERN_OF_BOS_EOS = {flags: name for name, flags in BOS_EOS_OF_PATTERN.items()}
 _NO_TOKENS: TemplateIds = ((), (), ())
 
 
-class Piece(NamedTuple):
+class TemplatePiece(NamedTuple):
     """A piece of a template: a special token or a sequence.
 
     Attributes:
@@ -50,8 +50,8 @@ class Template:
     True
     """
 
-    single: tuple[Piece, ...]
-    pair: tuple[Piece, ...]
+    single: tuple[TemplatePiece, ...]
+    pair: tuple[TemplatePiece, ...]
 
     def __post_init__(self) -> None:
         for name, pieces, expected in (("single", self.single, ["A"]), ("pair", self.pair, ["A", "B"])):
@@ -67,10 +67,10 @@ class Template:
         """
         if bos is None and eos is None:
             return None
-        before = () if bos is None else (Piece(bos),)
-        after = () if eos is None else (Piece(eos),)
-        single = *before, Piece("A", True), *after
-        second = *(() if after else before), Piece("B", True), *after
+        before = () if bos is None else (TemplatePiece(bos),)
+        after = () if eos is None else (TemplatePiece(eos),)
+        single = *before, TemplatePiece("A", True), *after
+        second = *(() if after else before), TemplatePiece("B", True), *after
         return cls(single, (*single, *second))
 
     @classmethod
@@ -125,7 +125,8 @@ class Template:
     def type_ids(self, sizes: Sequence[int], add_special_tokens: bool = True) -> list[int]:
         """Return the type ids of one or two sequences with these numbers of ids.
 
-        >>> Template((Piece("A", True), Piece("</s>", type_id=1)), (Piece("A", True), Piece("B", True))).type_ids([2])
+        >>> a, b, end = TemplatePiece("A", True), TemplatePiece("B", True), TemplatePiece("</s>", type_id=1)
+        >>> Template((a, end), (a, b)).type_ids([2])
         [0, 0, 1]
         """
         left, values = [*sizes][::-1], []
@@ -156,7 +157,7 @@ class Template:
     def renamed(self, names: Mapping[str, str]) -> Template:
         """Return the template with some tokens replaced by others."""
 
-        def rename(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+        def rename(pieces: Sequence[TemplatePiece]) -> tuple[TemplatePiece, ...]:
             return tuple(
                 piece if piece.is_sequence else piece._replace(name=names.get(piece.name, piece.name))
                 for piece in pieces
@@ -202,8 +203,8 @@ def template_ids(build: Callable[..., list[int]], sequences: int, add_special_to
     return [*template, row]
 
 
-def _piece(content: Mapping[str, Any]) -> Piece:
+def _piece(content: Mapping[str, Any]) -> TemplatePiece:
     ((kind, piece),) = content.items()
     if kind not in ("Sequence", "SpecialToken") or type(piece["id"]) is not str or type(piece["type_id"]) is not int:
         raise TypeError
-    return Piece(piece["id"], kind == "Sequence", piece["type_id"])
+    return TemplatePiece(piece["id"], kind == "Sequence", piece["type_id"])

@@ -16,7 +16,7 @@ from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer, conversion, train
 from hf_bpe.conversion import FEATURES, FORMATS, Definition, Feature
-from hf_bpe.formats import Piece, Pipeline, Template
+from hf_bpe.formats import Pipeline, Template, TemplatePiece
 from hf_bpe.formats._settings import SETTINGS
 from hf_bpe.pretokenizers import PATTERNS
 from support.profiles import by_profile
@@ -103,7 +103,7 @@ def _with(**settings):
 _UNREACHABLE = dataclasses.replace(
     trained("llama3"), vocab=trained("llama3").vocab | {298: b"xyzzy"}, ignore_merges=True
 )
-_TWO, _A = (Piece("<|user|>"), Piece("<|endoftext|>")), Piece("A", True)
+_TWO, _A = (TemplatePiece("<|user|>"), TemplatePiece("<|endoftext|>")), TemplatePiece("A", True)
 _FEW_BYTES = dataclasses.replace(
     trained(), vocab={i: token for i, token in trained().vocab.items() if token != b"\x01"}, drop_missing_bytes=True
 )
@@ -115,7 +115,7 @@ USES = {
     "prefix_space": _with(add_prefix_space=True),
     "trim_offsets": _with(trim_offsets=True),
     "bos_eos": _with(bos_token="<|user|>", add_bos_token=True),
-    "template": _with(template=Template((*_TWO, _A), (*_TWO, _A, Piece("B", True)))),
+    "template": _with(template=Template((*_TWO, _A), (*_TWO, _A, TemplatePiece("B", True)))),
     "split_special_tokens": _with(split_special_tokens=True),
     "normalizer": Definition(dataclasses.replace(trained(), normalizer="NFC")),
     "ignore_merges": Definition(_UNREACHABLE),

@@ -7,15 +7,15 @@ from tokenizers import processors
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.conversion import Definition
-from hf_bpe.formats import Piece, Template
+from hf_bpe.formats import Template, TemplatePiece
 from support.cases import case
 
 TOKENS = ["<s>", "</s>", "<b>"]
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 MODEL = BPEModel(BYTES | {256: b"<s>", 257: b"</s>", 258: b"<b>"}, [], TOKENS)
-A, B = Piece("A", True), Piece("B", True, 1)
+A, B = TemplatePiece("A", True), TemplatePiece("B", True, 1)
 
-pieces = st.builds(Piece, st.sampled_from(TOKENS), st.just(False), st.integers(0, 1))
+pieces = st.builds(TemplatePiece, st.sampled_from(TOKENS), st.just(False), st.integers(0, 1))
 parts = st.tuples(*[st.lists(pieces, max_size=2)] * 5)
 templates = parts.map(lambda each: Template((*each[0], A, *each[1]), (*each[2], A, *each[3], B, *each[4])))
 
@@ -103,7 +103,7 @@ def test_templates_of_bos_and_eos_are_known_as_such(bos, eos):
 
 
 def test_training_on_other_text_keeps_the_template(tokenizer):
-    tokenizer.template = Template((Piece("<s>"), A, Piece("<b>")), (A, B, Piece("<b>")))
+    tokenizer.template = Template((TemplatePiece("<s>"), A, TemplatePiece("<b>")), (A, B, TemplatePiece("<b>")))
     new = tokenizer.train_new_from_iterator(["xy xy xy"], 261, special_tokens_map={"<b>": "<c>"})
     ids = [new.convert_tokens_to_ids(token) for token in ("<s>", "<c>")]
     assert new.encode("x") == [ids[0], 120, ids[1]]
