@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.advice import no_advice
+from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._integrity import LAST
-from hf_bpe.formats._reading import read_bytes
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, FOLDER_FEATURES
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 
@@ -24,7 +24,7 @@ def _matches(path: Path, head: bytes) -> bool:
 def _read(path: Path, hints: Hints) -> Definition:
     from hf_bpe.tokenizer import BPETokenizer
 
-    tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in read_bytes(path / CONFIG_FILE)
+    tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in read_bounded(path / CONFIG_FILE)
     given: dict[str, Any] = {} if tells_pattern or hints.pattern == "auto" else {"pattern": hints.pattern}
     definition = BPETokenizer.from_pretrained(path, local_files_only=True, **given).definition
     hints.check(definition.model.pattern, definition.model.special_ids())

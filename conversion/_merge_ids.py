@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe.core._model import MAX_TOKEN_BYTES
-from hf_bpe.formats._reading import decode, read_bytes
 
 _ID = re.compile(r"[0-9]{1,10}", re.ASCII)
 
@@ -20,7 +20,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         OSError: the file cannot be read.
         ValueError: the file is too large, or not UTF-8.
     """
-    text = decode(path, read_bytes(path)).replace("\r\n", "\n").replace("\r", "\n")
+    text = decode(path, read_bounded(path)).replace("\r\n", "\n").replace("\r", "\n")
     return enumerate(text.removesuffix("\n").split("\n"), start=1)
 
 

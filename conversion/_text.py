@@ -15,13 +15,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_bpe._utils.input_files import open_regular
+from hf_bpe._utils.input_files import open_regular, read_bounded
 from hf_bpe.conversion._merge_ids import numbered_lines, parse_ids, tokens_of_merges
 from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, read_sidecar, write_sidecar
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, PatternNeeded
-from hf_bpe.formats._reading import read_bytes
 from hf_bpe.pretokenizers._patterns import canonical_pattern
 
 VOCAB_FILE, MERGES_FILE = "vocab.tsv", "merges.tsv"
@@ -136,7 +135,7 @@ def read(path: Path, hints: Hints) -> Definition:
 
 
 def _read_vocab(path: Path, *, is_ours: bool) -> dict[int, _Entry]:
-    content = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    content = read_bounded(path).removeprefix(b"\xef\xbb\xbf")
     found: list[tuple[int, bytes, int]] = []
     start, line, line_ends = 0, 1, set()
     for match in _ID.finditer(content):

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.conversion._expressions import check_means_the_same, read_expression
 from hf_bpe.conversion._recover_merges import recover_merges
 from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, WHOLE_TEXT, read_sidecar, write_sidecar
@@ -23,7 +24,6 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._features import FEATURES
 from hf_bpe.formats._format import Format, Hints, PatternNeeded, Peer
-from hf_bpe.formats._reading import read_bytes
 from hf_bpe.pretokenizers._patterns import pattern_expression
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _read(path: Path, hints: Hints) -> Definition:
     pattern = hints.pattern if sidecar is None else sidecar.pattern
     special_tokens = (hints.special_tokens or {}) if sidecar is None else sidecar.special_tokens
     if sidecar is None and hints.pattern == "auto":
-        known = _KNOWN.get(hashlib.sha256(read_bytes(path)).hexdigest())
+        known = _KNOWN.get(hashlib.sha256(read_bounded(path)).hexdigest())
         if known is None:
             raise PatternNeeded(
                 path, " (r50k_base and p50k_base of OpenAI are of gpt2, cl100k_base of cl100k, o200k_base of o200k)"
@@ -149,7 +149,7 @@ def read_ranks(path: Path) -> dict[bytes, int]:
     """
     ranks: dict[bytes, int] = {}
     tokens: dict[int, bytes] = {}
-    for number, line in enumerate(read_bytes(path).removeprefix(_BOM).split(b"\n"), start=1):
+    for number, line in enumerate(read_bounded(path).removeprefix(_BOM).split(b"\n"), start=1):
         line = line.removesuffix(b"\r")
         if not line:
             continue

@@ -31,17 +31,6 @@ from hf_bpe.training._train import ContinuingOptions, train
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = [
-    "Edited",
-    "Remap",
-    "add_special_tokens",
-    "extend",
-    "pad_to_multiple_of",
-    "prune",
-    "renumber",
-    "truncate",
-]
-
 _GREATEST_MULTIPLE = 1 << 24
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hf_bpe.formats._reading import decode, read_bytes, read_json_object
+from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._settings import NAMED_TOKENS
 
 _MODEL_FILES = ("config.json", "generation_config.json")
@@ -46,7 +47,7 @@ def _vocabulary_contradictions(folder: Path, model: Mapping[str, Any]) -> Iterat
             yield f"vocab.json lacks tokens of tokenizer.json: {_some(missing)}"
     path = folder / "merges.txt"
     if isinstance(merges, list) and path.is_file():
-        lines = decode(path, read_bytes(path)).splitlines()
+        lines = decode(path, read_bounded(path)).splitlines()
         lines = [line for line in lines[lines[:1] != [] and lines[0].startswith("#version") :] if line]
         expected = [merge if isinstance(merge, str) else " ".join(merge) for merge in merges]
         if lines != expected:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hf_bpe._native_core import native_core
 from hf_bpe.core._model import CheckedMerges
@@ -50,52 +50,18 @@ def join_merges(model: BPEModel, texts: Sequence[str], before: str, between: str
     return "".join(f"{before}{text_of[first]}{between}{text_of[second]}{after}" for first, second in model.merges)
 
 
-# Files are read natively if they are regular: without native core or for any other file, these return None, and the
-# caller, which reads all files, reports what is wrong.
-
-
-class MergesOfFile(NamedTuple):
-    """Distinct merges of a file.
-
-    Attributes:
-        merges: pairs of the given tokens.
-        is_used: a byte for each token, 1 if a merge has or makes it.
-        ids: see `CheckedMerges.ids`.
-    """
-
-    merges: list[tuple[bytes, bytes]]
-    is_used: bytes
-    ids: bytes
-
-
-class ModelOfFile(NamedTuple):
-    """Vocabulary and merges of a `tokenizer.json`.
-
-    Attributes:
-        rest: the content without these, to be parsed.
-        ids: token as it is written → id; ids are distinct.
-        tokens: the bytes of each token, None if a character stands for no byte.
-        merges: the merges.
-    """
-
-    rest: bytes
-    ids: dict[str, int]
-    tokens: list[bytes | None]
-    merges: MergesOfFile
-
-
 class ReadMerges(CheckedMerges):
-    """The merges of a `tokenizer.json` as bytes, in place of those in its content, where they were read natively.
+    """The merges of a file as bytes, where they were read natively; in place of those in a parsed `tokenizer.json`.
 
     Args:
-        merges: pairs of `tokens`.
-        tokens: the bytes of the tokens in `model.vocab`, whose ids are distinct integers; None for printable tokens
-            with a character that stands for no byte.
+        tokens: the bytes of the tokens of the file, whose ids are distinct integers; None for printable tokens with a
+            character that stands for no byte.
+        merges: distinct pairs of `tokens`.
         is_used: a byte for each token, 1 if a merge has or makes it.
         ids: see `CheckedMerges.ids`.
     """
 
-    def __init__(self, merges: list[Merge], tokens: list[bytes | None], is_used: bytes, ids: bytes) -> None:
+    def __init__(self, tokens: list[bytes | None], merges: list[Merge], is_used: bytes, ids: bytes) -> None:
         super().__init__(merges)
         self.tokens = tokens
         self.is_used = is_used
@@ -103,36 +69,40 @@ class ReadMerges(CheckedMerges):
 
 
 def read_vocab(content: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
-    """Read a `vocab.json`: return printable token → id, and the tokens as in `ModelOfFile`."""
+    """Read a `vocab.json`: return printable token → id, and `tokens` of `ReadMerges`."""
     native = native_core()
     return None if native is None else native.read_vocab(content)
 
 
-def read_merges(content: bytes, tokens: list[bytes | None], ids: list[int]) -> MergesOfFile | None:
+def read_merges(content: bytes, tokens: list[bytes | None], ids: list[int]) -> ReadMerges | None:
     """Read a `merges.txt` of tokens with ids; those that are None are in no merge."""
     native = native_core()
-    merges = None if native is None else native.read_merges(content, tokens, ids)
-    return None if merges is None else MergesOfFile(*merges)
+    read = None if native is None else native.read_merges(content, tokens, ids)
+    return None if read is None else ReadMerges(tokens, *read)
 
 
-def read_model(content: bytes, *, as_text: bool = False) -> ModelOfFile | None:
-    """Read vocabulary and merges of a `tokenizer.json`, with printable tokens or with text."""
+def read_model(content: bytes, *, as_text: bool = False) -> tuple[bytes, dict[str, int], ReadMerges] | None:
+    """Read vocabulary and merges of a `tokenizer.json`, with printable tokens or with text.
+
+    Returns:
+        The content without these, to be parsed; token as it is written → id, all distinct; and the merges.
+    """
     native = native_core()
-    model = None if native is None else native.read_model(content, as_text)
-    if model is None:
+    read = None if native is None else native.read_model(content, as_text)
+    if read is None:
         return None
-    rest, ids, tokens, merges = model
-    return ModelOfFile(rest, ids, tokens, MergesOfFile(*merges))
+    rest, ids, tokens, merges = read
+    return rest, ids, ReadMerges(tokens, *merges)
 
 
 def read_model_ids(content: bytes, *, as_text: bool) -> tuple[bytes, dict[str, int], bytes] | None:
-    """Read a `tokenizer.json` to compare it: return `rest` and `ids` of `ModelOfFile`, and `ids` of its merges."""
+    """Read a `tokenizer.json` to compare it: return what `read_model` does, with `ids` in place of the merges."""
     native = native_core()
     return None if native is None else native.read_model_ids(content, as_text)
 
 
 def merge_ids(model: BPEModel) -> bytes:
-    """Return the merges of a model as `ids` of `MergesOfFile`."""
+    """Return the merges of a model as `ids` of `ReadMerges`."""
     if model._merge_ids is not None:
         return model._merge_ids
     ids = {token: token_id for token_id, token in model.vocab.items()}

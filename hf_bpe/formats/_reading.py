@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.input_files import decode, parse_json
-from hf_bpe._utils.input_files import read_bounded as read_bytes
-
-__all__ = ["check_ids", "decode", "parse_json_object", "read_bytes", "read_json_object"]
+from hf_bpe._utils.input_files import decode, parse_json, read_bounded
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
@@ -19,7 +16,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
         OSError: the file cannot be read.
         ValueError: see `parse_json_object`.
     """
-    return parse_json_object(path, decode(path, read_bytes(path)))
+    return parse_json_object(path, decode(path, read_bounded(path)))
 
 
 def parse_json_object(path: Path, text: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any, cast
 from tokenizers import AddedToken
 
 from hf_bpe._utils.callers import warn_caller
+from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._factory import pre_tokenize
@@ -28,7 +29,7 @@ from hf_bpe.formats._definition import FLAGS, Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._native_readers import ReadMerges, from_printable_all, read_model
 from hf_bpe.formats._post_processor import json_excerpt, processor_settings
-from hf_bpe.formats._reading import check_ids, decode, parse_json_object, read_bytes
+from hf_bpe.formats._reading import check_ids, parse_json_object
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.normalizers._names import canonical_normalizer
@@ -64,14 +65,14 @@ def parse_tokenizer_json(path: str | os.PathLike[str], content: bytes) -> dict[s
     model = read_model(content, as_text=as_text)
     if model is None:
         return parse_json_object(path, decode(path, content))
+    rest, ids, merges = model
     try:
-        parsed = parse_json_object(path, decode(path, model.rest))
+        parsed = parse_json_object(path, decode(path, rest))
     except ValueError:  # it tells the place in the rest
         return parse_json_object(path, decode(path, content))
     if is_of_characters(parsed) != as_text:  # it is a token, or written with escapes
         return parse_json_object(path, decode(path, content))
-    merges = ReadMerges(model.merges.merges, model.tokens, model.merges.is_used, model.merges.ids)
-    parsed["model"] |= {"vocab": model.ids, "merges": merges}
+    parsed["model"] |= {"vocab": ids, "merges": merges}
     return parsed
 
 
@@ -119,7 +120,7 @@ def read_tokenizer_json(path: str | os.PathLike[str]) -> Definition:
 
     Raises, warns: see `definition_of_json`, with the path in messages; OSError if the file cannot be read.
     """
-    content = parse_tokenizer_json(path, read_bytes(Path(path)))
+    content = parse_tokenizer_json(path, read_bounded(Path(path)))
     try:
         return definition_of_json(content)
     except ValueError as error:

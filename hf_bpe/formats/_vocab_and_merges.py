@@ -15,7 +15,8 @@ from typing import cast
 
 from hf_bpe._utils.advice import no_advice
 from hf_bpe._utils.files import staged_folder
-from hf_bpe.core._model import BPEModel, CheckedMerges
+from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import END_OF_TEXT, Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._native_readers import (
@@ -25,7 +26,7 @@ from hf_bpe.formats._native_readers import (
     read_merges,
     read_vocab,
 )
-from hf_bpe.formats._reading import check_ids, decode, parse_json_object, read_bytes
+from hf_bpe.formats._reading import check_ids, parse_json_object
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 VOCAB_FILE = "vocab.json"
@@ -137,7 +138,7 @@ def render_gpt2(model: BPEModel) -> tuple[str, str]:
 
 def _read_vocab(path: Path) -> tuple[dict[str, int], list[bytes | None]]:
     """Return printable token → id, and the bytes of each token, None if a character stands for no byte."""
-    content = read_bytes(path)
+    content = read_bounded(path)
     read = read_vocab(content)
     if read is not None:
         return read
@@ -150,14 +151,12 @@ def _read_merges(
     path: Path, entries: dict[str, int], tokens: list[bytes | None]
 ) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """Return merges made of the objects in `tokens`, and a byte for each token: 1 if a merge has or makes it."""
-    content = read_bytes(path)
+    content = read_bounded(path)
     ids = [*entries.values()]
     is_regular = not ids or 0 <= min(ids) <= max(ids) < 2**32
     read = read_merges(content, tokens, ids) if is_regular else None
     if read is not None:
-        merges = CheckedMerges(read.merges)
-        merges.ids = read.ids
-        return merges, read.is_used
+        return read, read.is_used
     irregular = _read_irregular_merges(path, decode(path, content), dict(zip(entries, tokens, strict=True)))
     used = {*starmap(add, irregular), *chain.from_iterable(irregular)}
     return irregular, bytes(token in used for token in tokens)

@@ -13,8 +13,6 @@ from hf_bpe.pretokenizers._chains import MAX_STAGES
 from hf_bpe.pretokenizers._regex.checks import may_be_empty
 from hf_bpe.pretokenizers._regex.parser import parse
 
-__all__ = ["MAX_GROWTH", "Growth", "check_growth", "check_growth_of_text", "is_bounded", "total_growth"]
-
 MAX_GROWTH = 256
 """How many times as long normalizers may make a character, in UTF-8; NFKC, the most of a single one, makes it 11 times
 as long."""

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from hf_bpe import BPETokenizer, conversion, train
 from hf_bpe.conversion import Definition
-from hf_bpe.formats import _tokenizer_json as tokenizer_json
 from support.cases import case
 from support.commands import error, run
 from support.profiles import by_profile
@@ -245,5 +244,5 @@ def test_files_that_cannot_be_read_are_named(whole, tmp_path, monkeypatch):
     def denied(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(tokenizer_json, "read_bytes", denied)
+    monkeypatch.setattr("hf_bpe.formats._tokenizer_json.read_bounded", denied)
     assert error("inspect", folder / JSON) == f"{folder / JSON}: Permission denied"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.panics import panics_as_errors
@@ -26,9 +26,6 @@ from hf_bpe.formats._verification.stress_texts import (
     stress_texts,
     vocabulary_texts,
 )
-
-if TYPE_CHECKING:
-    pass
 
 _PIECE_BYTES = 1 << 14
 _PIECES_AT_ONCE = 256

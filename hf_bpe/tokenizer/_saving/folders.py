@@ -18,11 +18,11 @@ from tokenizers import AddedToken
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe._utils.callers import warn_caller
+from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._reading import read_bytes
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, Owner, setting_names
 from hf_bpe.formats._tokenizer_config import DIGESTS, check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.formats._tokenizer_json import (
@@ -127,7 +127,7 @@ class Folder:
             raise ValueError(f"{name}: vocab.json and merges.txt of BPETokenizer belong together; {missing} is missing")
         if "tokenizer_file" in paths:
             path = paths["tokenizer_file"]
-            content = parse_tokenizer_json(path, read_bytes(Path(path)))
+            content = parse_tokenizer_json(path, read_bounded(Path(path)))
             if is_old and not isinstance(content.get("added_tokens"), list):
                 raise ValueError(f"{path}: added_tokens: expected a list, got {content.get('added_tokens')!r:.80}")
             return replace(folder, tokenizer_json=path, content=content)
