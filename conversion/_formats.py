@@ -113,7 +113,13 @@ def _read(path: str | os.PathLike[str], format: str | None, hints: Hints) -> Def
     elif not chosen.is_file and not path.is_dir():
         path.stat()  # raises the system's error if the path does not exist
         raise NotADirectoryError(f"{path} is a file; expected {chosen.what}")
-    return chosen.read(path, hints)
+    definition = chosen.read(path, hints)
+    if chosen is not rank_folder.FORMAT:  # which adds the given special tokens to its own
+        try:
+            hints.check(definition.model.pattern, definition.model.special_ids())
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+    return definition
 
 
 def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> Definition:

@@ -53,58 +53,41 @@ _OTHER_MODELS = {
 def read(path: Path, hints: Hints) -> Definition:
     """Read the vocabulary of a GGUF file, with or without a model.
 
-    Args:
-        path: the file.
-        hints: the pattern, if llama.cpp's name for it is unknown here, and the special tokens, if the file has no token
-            types.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: the file is damaged, or its tokenizer is not byte-level BPE; the message gives the location.
+    The pattern is given if llama.cpp's name for it is unknown here, the special tokens if the file has no token types.
 
     Warns:
         UserWarning: a named token is not found in text, so its name is dropped.
     """
     metadata = Metadata(path)
     kind = metadata.text("model")
-    if kind == "llama":
-        return _read_characters(metadata, path, hints)
-    if kind != "gpt2":
+    if kind not in ("gpt2", "llama"):
         what = "no vocabulary" if kind is None else f"{kind!r}, {_OTHER_MODELS.get(kind, 'another kind of tokenizer')}"
         raise metadata.error("model", f"{what}; expected 'gpt2' or 'llama', a BPE model of bytes or characters")
-    name = metadata.text("pre")
+    is_of_bytes = kind == "gpt2"
+    name = metadata.text("pre") if is_of_bytes else None
     if name in NOT_BYTE_LEVEL:
         raise metadata.error("pre", f"{name!r}, whose tokens are characters; expected a byte-level BPE model")
-    pre = PRE_TOKENIZERS.get(name or "", PreTokenizer(""))
-    pattern = _pattern(metadata, name, pre.pattern, hints)
+    pre = PRE_TOKENIZERS.get(name or "", PreTokenizer("", add_bos=not is_of_bytes))
+    pattern = _pattern(metadata, name, pre.pattern, hints) if is_of_bytes else None
     tokens = metadata.array("tokens", str)
-    types = metadata.array("token_type", int) if metadata.has("token_type") else _types(metadata, tokens, hints)
+    has_types = metadata.has("token_type") or not is_of_bytes
+    types = metadata.array("token_type", int) if has_types else _types(metadata, tokens, hints)
     if len(types) != len(tokens):
         raise metadata.error("token_type", f"{len(types)} types for {len(tokens)} tokens")
-    merges = metadata.array("merges", str)
     try:
-        model, added = _model(tokens, types, merges, pattern)
+        ids = dict(zip(tokens, range(len(tokens)), strict=True))
+        if len(ids) < len(tokens):
+            twice = next(i for i, token in enumerate(tokens) if ids[token] != i)
+            raise ValueError(f"tokens {twice} and {ids[tokens[twice]]} are the same, {tokens[twice]!r}")
+        if is_of_bytes:
+            model, added = _model(tokens, types, metadata.array("merges", str), pattern)
+        else:
+            model, added = characters.read_model(metadata, tokens, types)
         if pre.ignore_merges and unreachable(model):
             model = replace(model, ignore_merges=True)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from None
-    if hints.special_tokens is not None and dict(hints.special_tokens) != model.special_ids():
-        raise ValueError(f"{path}: its special tokens are {model.special_ids()}; leave the argument out")
-    return _definition(metadata, model, added, len(tokens), adds_bos=pre.add_bos)
-
-
-def _read_characters(metadata: Metadata, path: Path, hints: Hints) -> Definition:
-    """Read the vocabulary of a file whose tokens are characters."""
-    tokens, types = metadata.array("tokens", str), metadata.array("token_type", int)
-    if len(types) != len(tokens):
-        raise metadata.error("token_type", f"{len(types)} types for {len(tokens)} tokens")
-    try:
-        model, added = characters.read_model(metadata, tokens, types)
-        hints.check(model.pattern, model.special_ids())
-    except (TypeError, ValueError) as error:
         raise error if str(error).startswith(str(path)) else ValueError(f"{path}: {error}") from None
-    definition = _definition(metadata, model, added, len(tokens), adds_bos=True)
-    return replace(definition, settings={**definition.settings, "decoding": default_decoding(model)})
+    return _definition(metadata, model, added, len(tokens), adds_bos=pre.add_bos)
 
 
 def _definition(
@@ -119,7 +102,8 @@ def _definition(
                 raise metadata.error(f"add_{name}_token", f"no special token has {name}_token_id")
             settings[f"add_{name}_token"] = True
     model = model.with_signature(metadata.text(SIGNATURE))
-    return Definition(model, added, {**settings, "chat_template": metadata.chat_template()})
+    settings |= {"chat_template": metadata.chat_template(), "decoding": default_decoding(model)}
+    return Definition(model, added, settings)
 
 
 def _pattern(metadata: Metadata, name: str | None, known: str, hints: Hints) -> str | None:
@@ -145,10 +129,6 @@ def _model(
     tokens: list[str], types: list[int], merge_lines: list[str], pattern: str | None
 ) -> tuple[BPEModel, dict[int, AddedToken]]:
     """Return the model, and the added tokens."""
-    ids = dict(zip(tokens, range(len(tokens)), strict=True))
-    if len(ids) < len(tokens):
-        twice = next(i for i, token in enumerate(tokens) if ids[token] != i)
-        raise ValueError(f"tokens {twice} and {ids[tokens[twice]]} are the same, {tokens[twice]!r}")
     pairs = [(first, second) for first, _, second in (line.partition(" ") for line in merge_lines)]
     merged = {*chain.from_iterable(pairs), *(first + second for first, second in pairs)}
     as_bytes = from_printable_all(tokens)

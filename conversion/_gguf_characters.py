@@ -23,20 +23,7 @@ _REPLACE: Part = {"type": "Replace", "pattern": {"String": " "}, "content": SPAC
 
 
 def read_model(metadata: Metadata, tokens: list[str], types: list[int]) -> tuple[BPEModel, dict[int, AddedToken]]:
-    """Return the model in a file of the tokenizer model "llama", and all added tokens.
-
-    Args:
-        metadata: of the file.
-        tokens: the text of each id.
-        types: the type of each.
-
-    Raises:
-        ValueError: the vocabulary is invalid, or scores decide differently from merges.
-    """
-    ids = dict(zip(tokens, range(len(tokens)), strict=True))
-    if len(ids) < len(tokens):
-        twice = next(i for i, token in enumerate(tokens) if ids[token] != i)
-        raise ValueError(f"tokens {twice} and {ids[tokens[twice]]} are the same, {tokens[twice]!r}")
+    """Return the model in a file of the tokenizer model "llama", whose tokens are distinct, and all added tokens."""
     scores = metadata.array("scores", float)
     if len(scores) != len(tokens):
         raise metadata.error("scores", f"{len(scores)} scores for {len(tokens)} tokens")

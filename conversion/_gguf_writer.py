@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from hf_bpe.conversion._llama_cpp import (
     pre_tokenizer_name,
 )
 from hf_bpe.encoding._merge_trees import unreachable
-from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._definition import Definition, with_all_special_tokens
 from hf_bpe.formats._settings import NAMED_TOKENS
 from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8, to_printable
 
@@ -39,36 +38,19 @@ _BYTES_OF_TEXT = {byte for byte in range(256) if byte not in (0xC0, 0xC1) and by
 
 
 def as_expressed(definition: Definition) -> Definition:
-    """Return a definition whose model has the special tokens that were added later, which files do not tell apart.
-
-    Raises:
-        ValueError: the alphabet of the model is characters.
-    """
-    model = definition.model
-    if model.characters is not None:
+    """Return a definition with all special tokens in its model, as files do not tell apart which were added later."""
+    if definition.model.characters is not None:
         raise ValueError(
             "the format gguf is written for byte-level models only, and this one's alphabet is characters; save it "
             "with save_pretrained, and give the folder to llama.cpp's convert_hf_to_gguf.py"
         )
-    taken = {*model.vocab.values()}
-    later = {i: token.content for i, token in definition.tokens_added_later.items() if token.special}
-    later = {i: content for i, content in later.items() if content.encode() not in taken}
-    if not later:
-        return definition
-    vocab = {**model.vocab, **{token_id: content.encode() for token_id, content in later.items()}}
-    specials = (*model.special_tokens, *later.values())
-    return replace(definition, model=replace(model, vocab=vocab, special_tokens=specials))
+    return with_all_special_tokens(definition)
 
 
 def write(definition: Definition, path: Path) -> None:
     """Write a vocabulary without a model, for llama.cpp to read.
 
-    Args:
-        definition: a byte-level tokenizer whose added tokens are special and have no flags.
-        path: the file.
-
     Raises:
-        OSError: the file cannot be written.
         ImportError: the package `gguf` is not installed.
         ValueError: llama.cpp would encode differently; the message names the feature.
 

@@ -26,9 +26,7 @@ def _read(path: Path, hints: Hints) -> Definition:
 
     tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in read_bounded(path / CONFIG_FILE)
     given: dict[str, Any] = {} if tells_pattern or hints.pattern == "auto" else {"pattern": hints.pattern}
-    definition = BPETokenizer.from_pretrained(path, local_files_only=True, **given).definition
-    hints.check(definition.model.pattern, definition.model.special_ids())
-    return definition
+    return BPETokenizer.from_pretrained(path, local_files_only=True, **given).definition
 
 
 def _write(definition: Definition, path: Path) -> None:
@@ -40,14 +38,7 @@ def _write(definition: Definition, path: Path) -> None:
 def verify(
     definition: Definition, staged: Path, folder: Path, *, original: Side | None = None, files: Sequence[Path] = ()
 ) -> None:
-    """Verify a written folder like `save_pretrained`.
-
-    Args:
-        definition: the tokenizer.
-        staged, folder: where the folder is written, and where it will be.
-        original: another side that must give the same ids.
-        files: text files to encode, besides the stress texts.
-    """
+    """Verify a folder that is written in `staged` and will be `folder`, like `save_pretrained`; see `verify_file`."""
     from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
     from hf_bpe.tokenizer._saving.verify_folder import verify_folder
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer

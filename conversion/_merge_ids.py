@@ -2,36 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
-from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe.core._model import MAX_TOKEN_BYTES
-
-_ID = re.compile(r"[0-9]{1,10}", re.ASCII)
-
-
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Return the lines of a file without their ends, numbered from 1.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: the file is too large, or not UTF-8.
-    """
-    text = decode(path, read_bounded(path)).replace("\r\n", "\n").replace("\r", "\n")
-    return enumerate(text.removesuffix("\n").split("\n"), start=1)
-
-
-def parse_ids(line: str) -> list[int]:
-    """Return the ids in a line, separated by white space; an empty list if there is anything else.
-
-    >>> parse_ids("97 98"), parse_ids("97 b")
-    ([97, 98], [])
-    """
-    parts = line.split()
-    return [*map(int, parts)] if all(map(_ID.fullmatch, parts)) else []
 
 
 def tokens_of_merges(

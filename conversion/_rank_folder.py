@@ -15,7 +15,7 @@ from hf_bpe.conversion import _tiktoken as tiktoken
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, PatternNeeded, Peer
 from hf_bpe.formats._settings import NAMED_TOKENS
-from hf_bpe.formats._tokenizer_config import CONFIG_FILE, check_config
+from hf_bpe.formats._tokenizer_config import CONFIG_FILE, check_config, content_of_token
 
 _RANK_FILES = ("tiktoken.model", "qwen.tiktoken")
 
@@ -89,7 +89,7 @@ def _read(path: Path, hints: Hints) -> Definition:
         model = tiktoken.model_of_ranks(ranks, specials, pattern)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    names = {name: _content(config.get(name)) for name in NAMED_TOKENS}
+    names = {name: content_of_token(config.get(name)) for name in NAMED_TOKENS}
     known_tokens = {None, *specials, *map(str, others.values())}
     if unknown := [token for token in names.values() if token not in known_tokens]:
         raise ValueError(
@@ -115,11 +115,6 @@ def _known(path: Path, config: dict[str, object]) -> _Known | None:
 def _chat_template(path: Path, config: dict[str, object]) -> object:
     file = path / "chat_template.jinja"
     return file.read_text(encoding="utf-8") if file.is_file() else config.get("chat_template")
-
-
-def _content(token: object) -> str | None:
-    token = token.get("content") if isinstance(token, dict) else token
-    return token if isinstance(token, str) else None
 
 
 def _peer(path: Path, definition: Definition) -> Peer:

@@ -15,7 +15,6 @@ from tokenizers import AddedToken
 
 from hf_bpe.core._model import MODEL_OPTIONS
 from hf_bpe.formats._definition import Definition, token_to_json
-from hf_bpe.formats._format import Hints
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._settings import SETTINGS
 from hf_bpe.pretokenizers._patterns import is_chain, pattern_expression, stored_pattern
@@ -84,13 +83,8 @@ def write_sidecar(definition: Definition, path: Path) -> None:
     sidecar_path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
-def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
-    """Read the sidecar of a file, None if there is none.
-
-    Raises:
-        OSError: the sidecar cannot be read.
-        ValueError: the sidecar is damaged, or contradicts the hints.
-    """
+def read_sidecar(path: Path) -> Sidecar | None:
+    """Read the sidecar of a file, None if there is none."""
     file = sidecar_path(path)
     if not file.exists():
         return None
@@ -109,10 +103,6 @@ def read_sidecar(path: Path, hints: Hints) -> Sidecar | None:
             raise ValueError(f"special_tokens: expected ids, got {wrong[0]!r:.80}")
     except (ValueError, TypeError, AttributeError, LookupError) as error:
         raise ValueError(f"{file}: {error!r:.200}" if type(error) is not ValueError else f"{file}: {error}") from None
-    try:
-        hints.check(pattern, content["special_tokens"])
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
     return Sidecar(
         pattern,
         content["special_tokens"],

@@ -51,11 +51,7 @@ _MAX_SPECIAL_TOKENS = 1 << 16
 
 
 def definition_of_tekken(content: Mapping[str, Any]) -> Definition:
-    """Return the definition in the content of a `tekken.json`, with `<s>` before each sequence.
-
-    Raises:
-        ValueError: the content is invalid; the message names the part.
-    """
+    """Return the definition in the content of a `tekken.json`, with `<s>` before each sequence."""
     try:
         config = content["config"]
         size, number = config["default_vocab_size"], config["default_num_special_tokens"]
@@ -112,11 +108,9 @@ def _read(path: Path, hints: Hints) -> Definition:
     path = path / TEKKEN_FILE if path.is_dir() else path
     content = read_json_object(path)
     try:
-        definition = definition_of_tekken(content)
-        hints.check(definition.model.pattern, definition.model.special_ids())
+        return definition_of_tekken(content)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    return definition
 
 
 def _peer(path: Path, definition: Definition) -> Peer:

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hf_bpe._utils.input_files import open_regular, read_bounded
-from hf_bpe.conversion._merge_ids import numbered_lines, parse_ids, tokens_of_merges
+from hf_bpe._utils.input_files import decode, open_regular, read_bounded
+from hf_bpe.conversion._merge_ids import tokens_of_merges
 from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, read_sidecar, write_sidecar
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
@@ -26,6 +26,7 @@ from hf_bpe.pretokenizers._patterns import canonical_pattern
 VOCAB_FILE, MERGES_FILE = "vocab.tsv", "merges.tsv"
 _NAMES_OF_OTHERS = "vocab.txt", "merges.txt"
 
+_MERGED_ID = re.compile(r"[0-9]{1,10}", re.ASCII)
 _ID = re.compile(rb"\t([0-9]{1,10})(\r?\n|\r?\Z)")
 _MERGES = re.compile(rb"(\xef\xbb\xbf)?\s*([0-9]+[\t ][0-9]+[\t ][0-9]+(\s|\Z)|\Z)")
 # U+FFFD is escaped, so that unescaped it always means lost bytes; so are other characters that some programs treat as
@@ -89,21 +90,14 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, hints: Hints) -> Definition:
     """Read a folder.
 
-    Args:
-        path: the folder.
-        hints: the pattern, which is required without a sidecar, and the special tokens. By default every token that is
-            neither a byte nor made by a merge is a special token.
-
-    Raises:
-        OSError: a file cannot be read.
-        ValueError: a file is malformed (with the line), the two contradict each other, or required information is
-            missing.
+    Without a sidecar the pattern is required, and every token that is neither a byte nor made by a merge is a special
+    token unless these are given.
     """
     names = VOCAB_FILE, MERGES_FILE
     if not (path / VOCAB_FILE).exists() and (path / _NAMES_OF_OTHERS[0]).exists():
         names = _NAMES_OF_OTHERS
     vocab_file, merges_file = (path / name for name in names)
-    sidecar = read_sidecar(vocab_file, hints)
+    sidecar = read_sidecar(vocab_file)
     if sidecar is None and hints.pattern == "auto":
         raise PatternNeeded(path)
     entries = _read_vocab(vocab_file, is_ours=sidecar is not None)
@@ -169,13 +163,14 @@ def _read_merges(path: Path) -> dict[tuple[int, int, int], int]:
     """Return merges with their line numbers."""
     merges: dict[tuple[int, int, int], int] = {}
     pairs: dict[tuple[int, int], int] = {}
-    for number, line in numbered_lines(path):
+    text = decode(path, read_bounded(path)).replace("\r\n", "\n").replace("\r", "\n")
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        ids = parse_ids(line)
-        if len(ids) != 3:
+        parts = line.split()
+        if len(parts) != 3 or not all(map(_MERGED_ID.fullmatch, parts)):
             raise ValueError(f"{path}: line {number}: expected three ids separated by tabs, got {line[:80]!r}")
-        first, second, merged = ids
+        first, second, merged = map(int, parts)
         if (first, second) in pairs:
             raise ValueError(
                 f"{path}: line {number}: expected another pair than on line {pairs[first, second]}, got {line[:80]!r}"
@@ -247,11 +242,7 @@ def _shown(token: bytes) -> str:
 
 
 def write(definition: Definition, path: Path) -> None:
-    """Write a folder: the two files, and the sidecar.
-
-    Raises:
-        OSError: they cannot be written.
-    """
+    """Write a folder: the two files, and the sidecar."""
     model = definition.model
     ids = {token: token_id for token_id, token in model.vocab.items()}
     vocab = "".join(f"{escape(token)}\t{token_id}\n" for token_id, token in model.vocab.items())

@@ -74,11 +74,7 @@ def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int]
 
 
 def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:
-    """Return the definition of a `tiktoken.Encoding`: its ranks, special tokens and pattern.
-
-    Raises:
-        ValueError: the encoding is not a valid model, or its expression cannot be translated.
-    """
+    """Return the definition of a `tiktoken.Encoding`: its ranks, special tokens and pattern."""
     # tiktoken has no public API for these; its own documentation uses them to extend encodings.
     ranks, special_tokens = encoding._mergeable_ranks, encoding._special_tokens
     pattern = read_expression(encoding._pat_str, ranks)
@@ -121,7 +117,7 @@ def _matches(path: Path, head: bytes) -> bool:
 
 def _read(path: Path, hints: Hints) -> Definition:
     ranks = read_ranks(path)
-    sidecar = read_sidecar(path, hints)
+    sidecar = read_sidecar(path)
     pattern = hints.pattern if sidecar is None else sidecar.pattern
     special_tokens = (hints.special_tokens or {}) if sidecar is None else sidecar.special_tokens
     if sidecar is None and hints.pattern == "auto":
@@ -141,12 +137,7 @@ def _read(path: Path, hints: Hints) -> Definition:
 
 
 def read_ranks(path: Path) -> dict[bytes, int]:
-    """Return token → rank of a rank file.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: the file is malformed, with the line.
-    """
+    """Return token → rank of a rank file."""
     ranks: dict[bytes, int] = {}
     tokens: dict[int, bytes] = {}
     for number, line in enumerate(read_bounded(path).removeprefix(_BOM).split(b"\n"), start=1):

@@ -90,16 +90,12 @@ class AllowedTokens:
                 self._sizes.setdefault(content[size - 1], set()).add(size)
 
     @cached_property
-    def _in_order(self) -> list[tuple[bytes, int]]:
-        return sorted((token, token_id) for token_id, token in self._ordinary.items())
-
-    @cached_property
     def tokens(self) -> list[bytes]:
-        return [token for token, _ in self._in_order]
+        return sorted(self._ordinary.values())
 
     @cached_property
     def sorted_ids(self) -> npt.NDArray[np.int64]:
-        return np.array([token_id for _, token_id in self._in_order], np.int64)
+        return np.array([*map(self._ids_of_tokens.__getitem__, self.tokens)], np.int64)
 
     def bytes_of(self, token_id: int) -> bytes:
         """Return the bytes of a token, none of an unknown id."""
@@ -217,16 +213,13 @@ class AllowedTokens:
 
     def _without_completions(self, allowed: Bits, ids: Sequence[int]) -> Bits:
         """Leave out tokens that would complete the content of an added token which other tokens began."""
-        for beginning in self._beginnings_at_end(ids):
+        for beginning in self.beginnings_at_end(ids):
             for rest in self._beginnings[beginning]:
                 allowed = allowed & ~self._starting_with(rest)
         return allowed
 
-    def beginnings_at_end(self, ids: Sequence[int]) -> list[int]:
-        """Return the sizes of the beginnings of added tokens with which ids end."""
-        return [*map(len, self._beginnings_at_end(ids))]
-
-    def _beginnings_at_end(self, ids: Sequence[int]) -> list[bytes]:
+    def beginnings_at_end(self, ids: Sequence[int]) -> list[bytes]:
+        """Return the beginnings of added tokens with which ids end."""
         last = self.bytes_of(ids[-1]) if ids else b""
         sizes = self._sizes.get(last[-1], ()) if last else ()
         if not sizes:

@@ -15,6 +15,7 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import counted
 from hf_bpe.canonical._allowed import AllowedTokens
 from hf_bpe.canonical._healing import kept_in_all
+from hf_bpe.canonical._token_texts import decode_beginning
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._settled_cuts import SettledCuts
@@ -109,14 +110,14 @@ class CanonicalIds:
         while stop < len(given):
             stop += 1
             data = self._bytes(given[start:stop])
-            text = _decode_beginning(data)
-            if text is None:
+            decoded = decode_beginning(data)
+            if decoded is None:
                 break
             if self._encoder.encode(data, self._options) == given[start:stop] and is_utf8(data):
                 longest = stop
             cut = self._encoder.find_last_cut(data, self._options)
             if cut == 0 and len(data) > _LONG:
-                cut = len(text[: self._settled_cuts.find_last(text)].encode())
+                cut = len(decoded[0][: self._settled_cuts.find_last(decoded[0])].encode())
             if cut > 0:
                 kept = self._number_of_kept(given[start:stop], data[:cut])
                 if kept is None:
@@ -192,8 +193,8 @@ class CanonicalIds:
             )
         kept = kept_in_all(allowed, given)
         data = self._bytes(given)
-        for size in allowed.beginnings_at_end(given):  # an added token takes the text before its end
-            before = self._encoder.encode(data[: len(data) - size], self._options)
+        for beginning in allowed.beginnings_at_end(given):  # an added token takes the text before its end
+            before = self._encoder.encode(data[: len(data) - len(beginning)], self._options)
             same = (number for number, pair in enumerate(zip(given, before, strict=False)) if pair[0] != pair[1])
             kept = min(kept, next(same, min(len(given), len(before))))
         return Healing(len(given) - kept, self._bytes(given[kept:]))
@@ -252,12 +253,3 @@ class CanonicalIds:
             return self._encoder.decode(ids, b"")
         except (KeyError, OverflowError) as error:
             raise ValueError(f"ids: {error} is not in the vocabulary; expected ids of tokens") from None
-
-
-def _decode_beginning(data: bytes) -> str | None:
-    """Return bytes as text, without an incomplete character at the end; None if they can be no beginning of a text."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        is_incomplete = error.reason == "unexpected end of data"
-        return data[: error.start].decode() if is_incomplete else None

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.canonical._character_classes import (
     SUFFIXES,
     class_array,
@@ -86,20 +85,12 @@ class Continuations:
 
     def __init__(self, pattern: str | None, tokens: TokenTexts, size: int) -> None:
         self._splitter = make_encoder(BPEModel({i: bytes([i]) for i in range(256)}, [], pattern=pattern))
-        self._tokens, self._size = tokens, size
+        self._groups = lru_cache(2)(lambda is_late: _Groups.of(tokens, size, is_late=is_late))
         self.after = lru_cache(_CONTEXTS)(self._after)
-
-    @cached_property
-    def _ordinary(self) -> _Groups:
-        return _Groups.of(self._tokens, self._size, is_late=False)
-
-    @cached_property
-    def _in_contractions(self) -> _Groups:
-        return _Groups.of(self._tokens, self._size, is_late=True)
 
     def _after(self, context: Context) -> Allowed:
         """Return the tokens that may follow a text of a kind."""
-        groups = self._in_contractions if b"'" in context.sample[-4:] else self._ordinary
+        groups = self._groups(b"'" in context.sample[-4:])
         decoded = decode_beginning(context.sample)
         assert decoded is not None
         following = groups.complete(context.sample, decoded[1]) if decoded[1] else groups.following

@@ -89,9 +89,3 @@ class Characters:
                             f"merge {rank}, {(first.decode(), second.decode())!r}: {token.decode()!r} stands for "
                             "characters without a token, which are merged with nothing"
                         )
-
-
-def check_characters(characters: object) -> None:
-    """Raise a TypeError if the alphabet of a model is of another type."""
-    if characters is not None and not isinstance(characters, Characters):
-        raise wrong_type("characters", "Characters or None", characters)

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import cast
 
 from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong_type
-from hf_bpe.core._characters import Characters, check_characters
+from hf_bpe.core._characters import Characters
 from hf_bpe.core._provenance import Origin, make_signature, origin_of_first, parse_origin
 from hf_bpe.core._special_tokens import check_special_tokens, check_special_tokens_in
 from hf_bpe.normalizers._names import canonical_normalizer
@@ -101,7 +101,8 @@ class BPEModel:
         ids = _checked_ids(self.vocab)
         is_in_order = [*self.vocab] == [*ids.values()]
         vocab = dict(self.vocab) if is_in_order else dict(zip(ids.values(), ids, strict=True))
-        check_characters(self.characters)
+        if not isinstance(self.characters, Characters | None):
+            raise wrong_type("characters", "Characters or None", self.characters)
         are_bytes = self.characters is None
         given = check_special_tokens(self.special_tokens, are_bytes=are_bytes)
         specials = sorted(given, key=lambda special: ids.get(special.encode(), -1))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hf_bpe.encoding._encoder import AddedTokenTuple
-from hf_bpe.normalizers._apply import describe, get_normalizer
+from hf_bpe.normalizers._apply import get_normalizer
+from hf_bpe.normalizers._names import describe
 
 
 def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: str) -> dict[str, AddedTokenTuple]:

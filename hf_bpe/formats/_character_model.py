@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from itertools import compress
 from operator import not_
@@ -10,14 +11,14 @@ from typing import Any, cast
 from tokenizers import AddedToken
 
 from hf_bpe.core._characters import BYTE_TOKENS, Characters
-from hf_bpe.core._model import BPEModel, Merge
+from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._character_encoder import check_character_tokens
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._normalized_tokens import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._decoding import canonical_decoding
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._native_readers import ReadMerges
+from hf_bpe.formats._native_readers import merges_of_json
 from hf_bpe.formats._post_processor import json_excerpt, processor_settings
 from hf_bpe.normalizers._names import canonical_normalizer, keeps_beginning, leaves_no_space
 from hf_bpe.pretokenizers._patterns import canonical_pattern
@@ -26,7 +27,7 @@ from hf_bpe.pretokenizers._stages import stage_of_json
 
 def is_of_characters(content: Mapping[str, Any]) -> bool:
     """Return whether neither the pre-tokenizer nor the decoder of a `tokenizer.json` makes bytes of text."""
-    return not any('"ByteLevel"' in json_excerpt(content.get(name), None) for name in ("pre_tokenizer", "decoder"))
+    return not any('"ByteLevel"' in json.dumps(content.get(name)) for name in ("pre_tokenizer", "decoder"))
 
 
 def falls_back_to_bytes(data: Mapping[str, Any]) -> bool:
@@ -35,16 +36,7 @@ def falls_back_to_bytes(data: Mapping[str, Any]) -> bool:
 
 
 def definition_of_characters(content: Mapping[str, Any], added: AddedVocabulary, more: Mapping[str, Any]) -> Definition:
-    """Return the definition in the content of a `tokenizer.json`.
-
-    Args:
-        content: the parsed JSON.
-        added: all added tokens.
-        more: further settings.
-
-    Raises:
-        ValueError: the file has a part that cannot be represented; the message names it.
-    """
+    """Return the definition in the content of a `tokenizer.json` with all added tokens, and with more settings."""
     model, unused = _model(content, added.tokens)
     if model.normalizer is not None:
         normalized_tokens(as_tuples(added.tokens.items()), model.normalizer)  # checks them
@@ -73,14 +65,14 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
     """Return the model, and text → id of entries to which no text is encoded."""
     data = content["model"]
     ids: dict[str, int] = data["vocab"]
-    merges, tokens, is_used = _tokens_and_merges(ids, data["merges"])
+    merges, tokens, is_used = merges_of_json(ids, data["merges"], lambda texts: [*map(str.encode, texts)])
     normalizer = canonical_normalizer(content.get("normalizer"))
     pattern = _pattern(content.get("pre_tokenizer"), normalizer)
     falls_back = falls_back_to_bytes(data)
     unk_token = data.get("unk_token")
     characters = Characters(falls_back, unk_token, bool(data.get("fuse_unk")))
     alphabet = {unk_token, *(token.decode() for token in BYTE_TOKENS)} if falls_back else {unk_token}
-    vocab = dict(zip(ids.values(), tokens, strict=True))
+    vocab = dict(zip(ids.values(), cast("list[bytes]", tokens), strict=True))
     specials: list[str] = []
     unused: dict[str, int] = {}
     for text, token_id in compress(ids.items(), map(not_, is_used)):
@@ -116,16 +108,6 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
     return model, unused
 
 
-def _tokens_and_merges(ids: Mapping[str, int], merges: list[Any]) -> tuple[list[Merge], list[bytes], bytes]:
-    """Return merges, tokens and `is_used` as `ReadMerges` has them."""
-    if isinstance(merges, ReadMerges):
-        return merges, cast("list[bytes]", merges.tokens), merges.is_used
-    pairs = [_merge(rank, merge, ids) for rank, merge in enumerate(merges)]
-    used = {part for first, second in pairs for part in (first, second, first + second)}
-    tokens = [text.encode() for text in ids]
-    return pairs, tokens, bytes(token in used for token in tokens)
-
-
 def _pattern(pre_tokenizer: Any, normalizer: str | None) -> str | None:
     if pre_tokenizer is None:
         return None
@@ -153,13 +135,3 @@ def _pattern(pre_tokenizer: Any, normalizer: str | None) -> str | None:
 
 def _splits_at_spaces(part: Mapping[str, Any]) -> bool:
     return part["type"] == "Split" and part["pattern"] == {"String": " "} and not part.get("invert", False)
-
-
-def _merge(rank: int, merge: Any, ids: Mapping[str, int]) -> Merge:
-    parts = merge.split(" ") if isinstance(merge, str) else merge
-    if not isinstance(parts, list) or len(parts) != 2:
-        raise ValueError(f"model: merge {rank}: expected two tokens, got {merge!r:.80}")
-    for part in parts:
-        if part not in ids:
-            raise ValueError(f"model: merge {rank}: {part!r:.80} is not a token of the vocabulary")
-    return parts[0].encode(), parts[1].encode()

@@ -9,6 +9,7 @@ from typing import Any
 from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._settings import NAMED_TOKENS
+from hf_bpe.formats._tokenizer_config import content_of_token
 
 _MODEL_FILES = ("config.json", "generation_config.json")
 _SHOWN = 3
@@ -79,7 +80,7 @@ def _added_token_contradictions(folder: Path, config: Mapping[str, Any], ids: Ma
 def _name_contradictions(folder: Path, config: Mapping[str, Any]) -> Iterator[str]:
     others = _read(folder / "special_tokens_map.json")
     for name in NAMED_TOKENS:
-        token, other = _content(config.get(name)), _content(others.get(name))
+        token, other = content_of_token(config.get(name)), content_of_token(others.get(name))
         if token is not None and other is not None and token != other:
             yield f"{name} is {token!r:.80} in tokenizer_config.json and {other!r:.80} in special_tokens_map.json"
 
@@ -88,7 +89,7 @@ def _model_contradictions(folder: Path, config: Mapping[str, Any], ids: Mapping[
     for file in _MODEL_FILES:
         model = _read(folder / file)
         for name in ("bos_token", "eos_token", "pad_token"):
-            token, given = _content(config.get(name)), model.get(f"{name}_id")
+            token, given = content_of_token(config.get(name)), model.get(f"{name}_id")
             choices = given if isinstance(given, list) else [given]
             if token is not None and token in ids and given is not None and ids[token] not in choices:
                 yield (
@@ -97,11 +98,6 @@ def _model_contradictions(folder: Path, config: Mapping[str, Any], ids: Mapping[
         size, numbers = model.get("vocab_size"), [number for number in ids.values() if type(number) is int]
         if type(size) is int and numbers and max(numbers) >= size:
             yield f"{file}: vocab_size is {size}, and the highest id {max(numbers)}: the model has no embedding for it"
-
-
-def _content(token: Any) -> str | None:
-    token = token.get("content") if isinstance(token, dict) else token
-    return token if isinstance(token, str) else None
 
 
 def _some(tokens: list[str], shown: Any = repr) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tokenizers import AddedToken
@@ -110,6 +110,19 @@ def _with_template(settings: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"add_{missing[0]} is set but {missing[0]} is not; expected a token to add")
         template = Template.of_bos_eos(*(str(settings[name]) if added[name] else None for name in _NAMED_BY_ITSELF))
     return settings if template is None else {**settings, "template": template}
+
+
+def with_all_special_tokens(definition: Definition) -> Definition:
+    """Return a definition with all special tokens in its model; files do not tell which were added later."""
+    model = definition.model
+    taken = {*model.vocab.values()}
+    added = {i: token.content for i, token in definition.tokens_added_later.items() if token.special}
+    later = {i: content for i, content in added.items() if content.encode() not in taken}
+    if not later:
+        return definition
+    vocab = {**model.vocab, **{token_id: content.encode() for token_id, content in later.items()}}
+    specials = (*model.special_tokens, *later.values())
+    return replace(definition, model=replace(model, vocab=vocab, special_tokens=specials))
 
 
 def token_to_json(token: AddedToken) -> dict[str, Any]:

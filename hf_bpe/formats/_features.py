@@ -140,16 +140,10 @@ FEATURES: dict[str, Feature] = {
         ),
     ),
     "prefix_space": _settings_feature(
-        "prefix_space",
-        "add_prefix_space",
-        "readers would give the first word of a text different ids",
-        True,
+        "prefix_space", "add_prefix_space", "readers would give the first word of a text different ids", True
     ),
     "trim_offsets": _settings_feature(
-        "trim_offsets",
-        "trim_offsets",
-        "readers would include white space in the offsets of tokens",
-        False,
+        "trim_offsets", "trim_offsets", "readers would include white space in the offsets of tokens", False
     ),
     "bos_eos": Feature(
         lambda definition: any(definition.bos_eos or ()),
@@ -166,10 +160,7 @@ FEATURES: dict[str, Feature] = {
         _without_template,
     ),
     "split_special_tokens": _settings_feature(
-        "split_special_tokens",
-        "split_special_tokens",
-        "readers would find special tokens in text",
-        True,
+        "split_special_tokens", "split_special_tokens", "readers would find special tokens in text", True
     ),
     "normalizer": _settings_feature(
         "normalizer",
@@ -178,10 +169,7 @@ FEATURES: dict[str, Feature] = {
         True,
     ),
     "ignore_merges": _settings_feature(
-        "ignore_merges",
-        "ignore_merges",
-        "readers would split words that are tokens which no merges make",
-        True,
+        "ignore_merges", "ignore_merges", "readers would split words that are tokens which no merges make", True
     ),
     "missing_bytes": _settings_feature(
         "missing_bytes",
@@ -191,10 +179,7 @@ FEATURES: dict[str, Feature] = {
     ),
     "decoding": _settings_feature("decoding", "the decoder", "readers would decode ids to other text", False),
     "unused_tokens": _settings_feature(
-        "unused_tokens",
-        "tokens that no text is encoded to",
-        "readers would decode their ids differently",
-        False,
+        "unused_tokens", "tokens that no text is encoded to", "readers would decode their ids differently", False
     ),
     "names": Feature(
         lambda definition: bool(_mere_names(definition)),
@@ -203,12 +188,7 @@ FEATURES: dict[str, Feature] = {
         False,
         lambda definition: _without_settings(definition, _mere_names(definition)),
     ),
-    "chat_template": _settings_feature(
-        "chat_template",
-        "the chat template",
-        "readers have to set it",
-        False,
-    ),
+    "chat_template": _settings_feature("chat_template", "the chat template", "readers have to set it", False),
     "settings": Feature(
         lambda definition: bool(_other_settings(definition)),
         "settings of BPETokenizer (padding_side, model_max_length, errors, …)",
@@ -228,20 +208,9 @@ def missing_features(definition: Definition, carried: Collection[str]) -> dict[s
 def without_missing_features(
     definition: Definition, carried: Collection[str], format_name: str, drop: Collection[str] = ()
 ) -> Definition:
-    """Return the part of a tokenizer that files can hold.
+    """Return the part of a tokenizer that files can hold, see `Format.reduce`.
 
-    Args:
-        definition: the tokenizer.
-        carried: names of the features that the files carry.
-        format_name: the format of the files, for messages.
-        drop: names of features that may be dropped although ids depend on them; not "pattern", because no file says by
-            which pattern its readers split instead.
-
-    Raises:
-        ValueError: ids depend on a feature that is not carried and not in `drop`.
-
-    Warns:
-        UserWarning: a feature that decides no ids is dropped and is not in `drop`.
+    Features in `drop` are dropped, but for "pattern": no file says by which pattern its readers split instead.
     """
     for name, feature in missing_features(definition, carried).items():
         if name not in drop or name == "pattern":

@@ -80,7 +80,8 @@ class Format:
         what: a short description.
         is_file: whether it is one file rather than a folder.
         matches: (path, first bytes of a file) → whether the content has this format.
-        read: (path, hints) → definition. Raises OSError, and ValueError with the location of an error.
+        read: (path, hints) → definition. Raises OSError, and ValueError with the location of an error. Hints that
+            contradict what was read are refused by who calls it.
         write: (definition, path) → files at or in that path, which is in a folder of its own. Raises ValueError for
             properties beyond FEATURES that it cannot carry, such as an order of ids. None if the format is only read.
         carries: names of FEATURES that its files carry; "pattern" may be left to `patterns`.

@@ -7,15 +7,12 @@ caller, which reads all files, reports what is wrong.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from hf_bpe._native_core import native_core
-from hf_bpe.core._model import CheckedMerges
+from hf_bpe.core._model import BPEModel, CheckedMerges, Merge
 from hf_bpe.pretokenizers._byte_level import from_printable
-
-if TYPE_CHECKING:
-    from hf_bpe.core._model import BPEModel, Merge
 
 
 def from_printable_all(texts: list[str]) -> list[bytes | None]:
@@ -93,6 +90,43 @@ def read_model(content: bytes, *, as_text: bool = False) -> tuple[bytes, dict[st
         return None
     rest, ids, tokens, merges = read
     return rest, ids, ReadMerges(tokens, *merges)
+
+
+def merges_of_json(
+    ids: Mapping[str, int], merges: list[Any], tokens_of: Callable[[list[str]], Sequence[bytes | None]]
+) -> tuple[list[Merge], Sequence[bytes | None], bytes]:
+    """Return merges, tokens and `is_used` as `ReadMerges` has them, of the model of a parsed `tokenizer.json`.
+
+    Args:
+        ids: token as it is written → id.
+        merges: what `read_model` read, or merges as they are written.
+        tokens_of: returns the bytes of tokens.
+
+    Raises:
+        ValueError: a merge is not of two tokens of the vocabulary that stand for bytes.
+    """
+    if isinstance(merges, ReadMerges):
+        return merges, merges.tokens, merges.is_used
+    tokens = tokens_of([*ids])
+    known = dict(zip(ids, tokens, strict=True))
+    pairs = [_merge(rank, merge, known) for rank, merge in enumerate(merges)]
+    used = {part for first, second in pairs for part in (first, second, first + second)}
+    return pairs, tokens, bytes(token in used for token in tokens)
+
+
+def _merge(rank: int, merge: Any, tokens: Mapping[str, bytes | None]) -> Merge:
+    parts = merge.split(" ") if isinstance(merge, str) else merge
+    if not isinstance(parts, list) or len(parts) != 2:
+        raise ValueError(f"model: merge {rank}: expected two tokens, got {merge!r:.80}")
+    first, second = map(tokens.get, parts)
+    if first is None or second is None:
+        part = parts[first is not None]
+        what = "is not a token of the vocabulary"
+        if part in tokens:
+            char = next(char for char in part if from_printable(char) is None)
+            what = f"has the character {char!r}, which stands for no byte; expected a byte-level model"
+        raise ValueError(f"model: merge {rank}: {part!r:.80} {what}")
+    return first, second
 
 
 def read_model_ids(content: bytes, *, as_text: bool) -> tuple[bytes, dict[str, int], bytes] | None:

@@ -135,10 +135,10 @@ def _checked(token: str, token_id: int, added: AddedVocabulary) -> str:
     return token
 
 
-def json_excerpt(part: Any, most: int | None = 200) -> str:
-    """Return a part of a `tokenizer.json` for a message, shortened to a number of characters if it is given."""
+def json_excerpt(part: Any) -> str:
+    """Return a part of a `tokenizer.json` for a message, shortened to its first 200 characters."""
     text = json.dumps(part, ensure_ascii=False)
-    return text if most is None or len(text) <= most else text[:most] + "…"
+    return text if len(text) <= 200 else text[:200] + "…"
 
 
 def _names(template: Template, added: AddedVocabulary) -> dict[str, str]:

@@ -55,6 +55,12 @@ def check_config(path: Path) -> dict[str, Any]:
     return config
 
 
+def content_of_token(token: Any) -> str | None:
+    """Return the content of a token as a JSON file has it, a string or an object; None for anything else."""
+    token = token.get("content") if isinstance(token, dict) else token
+    return token if isinstance(token, str) else None
+
+
 def check_special_tokens_map(path: Path) -> None:
     """Raise an error if a `special_tokens_map.json` is damaged.
 
@@ -64,8 +70,7 @@ def check_special_tokens_map(path: Path) -> None:
     """
     for name, value in read_json_object(path).items():
         for token in value if isinstance(value, list) else [value]:
-            is_token = isinstance(token, str) or (isinstance(token, dict) and isinstance(token.get("content"), str))
-            if token is not None and not is_token:
+            if token is not None and content_of_token(token) is None:
                 raise ValueError(f"{path}: {name}: expected a string or an object with a content, got {token!r:.80}")
 
 

@@ -26,8 +26,8 @@ from hf_bpe.encoding._normalized_tokens import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._character_model import definition_of_characters, falls_back_to_bytes, is_of_characters
 from hf_bpe.formats._definition import FLAGS, Definition
-from hf_bpe.formats._format import Format, Hints, Peer
-from hf_bpe.formats._native_readers import ReadMerges, from_printable_all, read_model
+from hf_bpe.formats._format import Format, Peer
+from hf_bpe.formats._native_readers import ReadMerges, from_printable_all, merges_of_json, read_model
 from hf_bpe.formats._post_processor import json_excerpt, processor_settings
 from hf_bpe.formats._reading import check_ids, parse_json_object
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
@@ -208,7 +208,7 @@ def _model(
     looks up in the vocabulary where text is not searched for the added token.
     """
     ids: dict[str, int] = data["vocab"]
-    merges, tokens, is_used = _tokens_and_merges(ids, data["merges"])
+    merges, tokens, is_used = merges_of_json(ids, data["merges"], from_printable_all)
     pattern, ignore_merges, _ = how
     vocab = dict(zip(ids.values(), tokens, strict=True))
     specials: dict[str, int] = {}
@@ -247,23 +247,6 @@ def _model(
     return model, unused
 
 
-def _tokens_and_merges(ids: Mapping[str, int], merges: list[Any]) -> tuple[list[Merge], list[bytes | None], bytes]:
-    """Return merges, tokens and `is_used` as `ReadMerges` has them."""
-    if isinstance(merges, ReadMerges):
-        return merges, merges.tokens, merges.is_used
-    tokens = from_printable_all([*ids])
-    known = dict(zip(ids, tokens, strict=True))
-    pairs = [_merge(rank, merge, known) for rank, merge in enumerate(merges)]
-    merged = {part for first, second in pairs for part in (first, second, first + second)}
-    return pairs, tokens, bytes(token in merged for token in tokens)
-
-
-def _no_byte(text: str) -> str:
-    """Return the reason why a text is not the printable form of bytes."""
-    char = next(char for char, known in zip(text, from_printable_all([*text]), strict=True) if known is None)
-    return f"has the character {char!r}, which stands for no byte; expected a byte-level model"
-
-
 def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges: list[Merge]) -> None:
     """Refuse treatments of missing bytes other than dropping them or one added token for each."""
     unk_token = data.get("unk_token")
@@ -284,18 +267,6 @@ def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges
             raise ValueError(
                 f"model: merge {rank} has unk_token {unk_token!r:.80} as a part, which stands for unknown bytes"
             )
-
-
-def _merge(rank: int, merge: Any, tokens: Mapping[str, bytes | None]) -> tuple[bytes, bytes]:
-    parts = merge.split(" ") if isinstance(merge, str) else merge
-    if not isinstance(parts, list) or len(parts) != 2:
-        raise ValueError(f"model: merge {rank}: expected two tokens, got {merge!r:.80}")
-    first, second = map(tokens.get, parts)
-    if first is None or second is None:
-        part = parts[first is not None]
-        what = _no_byte(part) if part in tokens else "is not a token of the vocabulary"
-        raise ValueError(f"model: merge {rank}: {part!r:.80} {what}")
-    return first, second
 
 
 def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
@@ -363,15 +334,6 @@ def _matches(path: Path, head: bytes) -> bool:
     return path.name == "tokenizer.json" or (path.suffix == ".json" and b'"added_tokens"' in head)
 
 
-def _read(path: Path, hints: Hints) -> Definition:
-    definition = read_tokenizer_json(path)
-    try:
-        hints.check(definition.model.pattern, definition.model.special_ids())
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    return definition
-
-
 def _write(definition: Definition, path: Path) -> None:
     path.write_text(render_tokenizer_json(definition), encoding="utf-8", newline="\n")
 
@@ -388,7 +350,7 @@ FORMAT = Format(
     is_file=True,
     carries=TOKENIZER_JSON_FEATURES,
     matches=_matches,
-    read=_read,
+    read=lambda path, hints: read_tokenizer_json(path),
     write=_write,
     peer=_peer,
     suffix=".json",

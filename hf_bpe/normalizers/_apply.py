@@ -23,7 +23,7 @@ from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.normalizers._growth import check_growth_of_text, total_growth
-from hf_bpe.normalizers._names import Part, name_of_normalizer, parts_of_normalizer
+from hf_bpe.normalizers._names import Part, parts_of_normalizer
 
 Numbers = npt.NDArray[np.int64]
 Alignment = tuple[bytes, Numbers, Numbers]
@@ -255,15 +255,6 @@ def are_normalized(texts: Iterable[str], forms: Sequence[Form]) -> Iterable[bool
 def utf8(text: str) -> bytes:
     """Return text as UTF-8, and surrogates as the bytes for which they stand."""
     return text.encode("utf-8", "surrogateescape")
-
-
-def describe(name: str) -> str:
-    """Return a canonical normalizer for a message.
-
-    >>> describe('{"type":"Lowercase"}')
-    'the normalizer Lowercase'
-    """
-    return f"the normalizer {name_of_normalizer(name)}"
 
 
 def _joined(parts: Iterable[tuple[str, _Aligned]]) -> Alignment:

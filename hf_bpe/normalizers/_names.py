@@ -89,13 +89,13 @@ def parts_of_normalizer(normalizer: str | None) -> list[Part]:
     return [] if content is None else list(content.get("normalizers", [content]))
 
 
-def name_of_normalizer(normalizer: str | None) -> str:
-    """Return a canonical normalizer in a few words.
+def describe(normalizer: str) -> str:
+    """Return a canonical normalizer for a message.
 
-    >>> name_of_normalizer('{"type":"Sequence","normalizers":[{"type":"NFD"},{"type":"Prepend","prepend":" "}]}')
-    'NFD, Prepend'
+    >>> describe('{"type":"Sequence","normalizers":[{"type":"NFD"},{"type":"Prepend","prepend":" "}]}')
+    'the normalizer NFD, Prepend'
     """
-    return ", ".join(part["type"] for part in parts_of_normalizer(normalizer)) or "none"
+    return f"the normalizer {', '.join(part['type'] for part in parts_of_normalizer(normalizer))}"
 
 
 def leaves_no_space(normalizer: str | None) -> bool:

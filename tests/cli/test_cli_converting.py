@@ -62,7 +62,7 @@ class TestConvert:
         run("convert", tmp_path, tmp_path / "out", "--pattern", "cl100k")
         assert BPETokenizer.from_pretrained(tmp_path / "out").pattern == "cl100k"
         said = error("convert", tmp_path, tmp_path / "out", "--pattern", "none", "--force")
-        assert said == "its pattern is 'cl100k'; leave the argument out"
+        assert said == f"{tmp_path}: its pattern is 'cl100k'; leave the argument out"
 
     def test_rank_file_needs_pattern_and_special_tokens(self, tmp_path):
         path = ranks_file(tmp_path / "x.tiktoken", [b"lo", b"low", b" low"])

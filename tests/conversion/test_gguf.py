@@ -7,12 +7,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
-from hf_bpe import BPEModel, train
-from hf_bpe.conversion import Definition, Hints
-from hf_bpe.conversion._gguf import FORMAT, read, write
+from hf_bpe import BPEModel, conversion, train
+from hf_bpe.conversion import FORMATS, Definition
 from hf_bpe.conversion._gguf_file import read_metadata
 from hf_bpe.conversion._llama_cpp import (
-    PATTERNS,
     PRE_TOKENIZERS,
     SPECIAL_BY_TEXT,
     check_found_alike,
@@ -24,12 +22,18 @@ from hf_bpe.formats import Template
 from support import strategies
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files needs the package gguf")
+FORMAT = FORMATS["gguf"]
+PATTERNS, write = FORMAT.patterns, FORMAT.write
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = range(1, 6)
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 LOW = BPEModel({**BYTES, 256: b"lo", 257: b"low", 300: b"<s>", 301: b"</s>"}, [(b"l", b"o"), (b"lo", b"w")],
                ["<s>", "</s>"])  # fmt: skip
 ALONE = replace(LOW, vocab={**LOW.vocab, 258: b"new"})
 """Has a token that no merge makes."""
+
+
+def read(path, **hints):
+    return conversion.read(path, format="gguf", **hints)
 
 
 @st.composite
@@ -83,7 +87,7 @@ def test_any_model_comes_back_equal(folder, model):
     looks_up = model.pattern in ("tekken", "minicpm5") and bool(unreachable(model))
     definition = Definition(replace(model, ignore_merges=looks_up))
     write(definition, folder / "x.gguf")
-    assert read(folder / "x.gguf", Hints()) == definition
+    assert read(folder / "x.gguf") == definition
 
 
 def test_special_tokens_and_settings_come_back_equal(path):
@@ -96,14 +100,14 @@ def test_special_tokens_and_settings_come_back_equal(path):
     write(FORMAT.reduce(definition), path)
     # Who reads the file cannot see which special tokens were added later.
     model = replace(LOW, vocab={**LOW.vocab, 303: b"<mask>"}, special_tokens=(*LOW.special_tokens, "<mask>"))
-    assert read(path, Hints()) == FORMAT.reduce(definition) == Definition(model, {}, settings)
+    assert read(path) == FORMAT.reduce(definition) == Definition(model, {}, settings)
 
 
 def test_unset_settings_stay_unset_when_read(path):
     write(Definition(LOW, settings={"add_bos_token": False}), path)
-    assert read(path, Hints()).settings == {}
+    assert read(path).settings == {}
     write(Definition(LOW, settings={"chat_template": "{{ a }}"}), path)
-    assert read(path, Hints()).settings == {"chat_template": "{{ a }}"}
+    assert read(path).settings == {"chat_template": "{{ a }}"}
 
 
 def test_what_llama_cpp_would_assume_otherwise_is_always_written(path):
@@ -112,14 +116,14 @@ def test_what_llama_cpp_would_assume_otherwise_is_always_written(path):
     assert metadata["tokenizer.ggml.pre"] == "llama-bpe"
     assert metadata["tokenizer.ggml.add_bos_token"] is False
     assert metadata["tokenizer.ggml.add_space_prefix"] is False
-    assert "add_bos_token" not in read(path, Hints()).settings
+    assert "add_bos_token" not in read(path).settings
 
 
 def test_sequences_begin_as_the_name_of_a_pattern_implies(path):
     write_file(path, pre="llama-bpe", bos_token_id=3)
-    assert read(path, Hints()).settings == {"bos_token": "<s>", "template": Template.of_bos_eos("<s>", None)}
+    assert read(path).settings == {"bos_token": "<s>", "template": Template.of_bos_eos("<s>", None)}
     write_file(path, pre="gpt-2", bos_token_id=3)
-    assert read(path, Hints()).settings == {"bos_token": "<s>"}
+    assert read(path).settings == {"bos_token": "<s>"}
 
 
 NAMED = [("gpt2", LOW, "gpt-2"), ("qwen2", LOW, "qwen2"), ("o200k", LOW, "gpt-4o"), ("cl100k", LOW, "dbrx")]
@@ -135,13 +139,13 @@ def test_a_pattern_gets_the_name_that_treats_whole_words_alike(path, pattern, mo
     model = replace(model, pattern=pattern)
     write(Definition(model), path)
     assert read_metadata(path, "tokenizer.ggml.pre") == {"tokenizer.ggml.pre": name}
-    assert read(path, Hints()).model == model
+    assert read(path).model == model
 
 
 def test_ignore_merges_is_not_read_where_it_changes_nothing(path):
     for model in (replace(LOW, ignore_merges=True), LOW):
         write(Definition(replace(model, pattern="llama3")), path)
-        assert read(path, Hints()).model == replace(LOW, pattern="llama3")
+        assert read(path).model == replace(LOW, pattern="llama3")
 
 
 def test_gaps_are_written_as_unused_and_read_as_gaps(path):
@@ -149,17 +153,17 @@ def test_gaps_are_written_as_unused_and_read_as_gaps(path):
     metadata = read_metadata(path, "tokenizer.ggml.")
     assert metadata["tokenizer.ggml.tokens"][258:260] == ["[PAD258]", "[PAD259]"]
     assert metadata["tokenizer.ggml.token_type"][255:260] == [NORMAL, NORMAL, NORMAL, UNUSED, UNUSED]
-    assert [*read(path, Hints()).model.vocab] == [*range(258), 300, 301]
+    assert [*read(path).model.vocab] == [*range(258), 300, 301]
 
 
 def test_unused_tokens_without_placeholders_are_ordinary_ones(path):
     write_file(path, tokens=["a", "b", "ab", "[PAD9]", "[PAD4]"], token_type=[NORMAL, NORMAL, UNUSED, UNUSED, UNUSED])
-    assert read(path, Hints()).model.vocab == {0: b"a", 1: b"b", 2: b"ab", 3: b"[PAD9]"}
+    assert read(path).model.vocab == {0: b"a", 1: b"b", 2: b"ab", 3: b"[PAD9]"}
 
 
 def test_a_special_token_that_is_an_ordinary_one_too_stays_both(path):
     write_file(path, tokens=["a", "b", "ab", "Ġ"], token_type=[NORMAL, CONTROL, USER_DEFINED, UNKNOWN])
-    got = read(path, Hints())
+    got = read(path)
     assert got.model == BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b" "}, [(b"a", b"b")])
     assert [(i, token.content, token.special) for i, token in got.added_tokens.items()] == [
         (1, "b", True),
@@ -170,7 +174,7 @@ def test_a_special_token_that_is_an_ordinary_one_too_stays_both(path):
 
 def test_special_token_with_the_bytes_of_an_ordinary_one_is_kept(path):
     write_file(path, tokens=["a", "Ġ", "aĠ", "a "], merges=["a Ġ"])
-    got = read(path, Hints())
+    got = read(path)
     assert got.model == BPEModel({0: b"a", 1: b" ", 2: b"a "}, [(b"a", b" ")])
     assert {i: token.content for i, token in got.added_tokens.items()} == {3: "a "}
 
@@ -178,13 +182,13 @@ def test_special_token_with_the_bytes_of_an_ordinary_one_is_kept(path):
 def test_a_special_token_that_merges_make_comes_back(path):
     definition = Definition(LOW, {257: token("low", special=True)})
     write(FORMAT.reduce(definition), path)
-    assert read(path, Hints()) == definition
+    assert read(path) == definition
 
 
 def test_a_name_for_an_ordinary_token_is_left_out_with_a_warning(path):
     write_file(path, padding_token_id=2)
     with pytest.warns(UserWarning, match="padding_token_id is 2, which is not a special token: pad_token is dropped"):
-        assert read(path, Hints()).settings == {}
+        assert read(path).settings == {}
 
 
 def test_a_model_file_with_tensors_is_read(path):
@@ -200,7 +204,7 @@ def test_a_model_file_with_tensors_is_read(path):
     writer.add_tensor("w", numpy.ones((4, 8), numpy.float32))
     for step in ("write_header_to_file", "write_kv_data_to_file", "write_tensors_to_file", "close"):
         methodcaller(step)(writer)
-    assert read(path, Hints()).model == BPEModel({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")])
+    assert read(path).model == BPEModel({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")])
 
 
 def test_a_missing_package_is_named_with_how_to_get_it(path, monkeypatch):
@@ -218,18 +222,18 @@ def test_a_pattern_that_llama_cpp_has_but_nearly_is_warned_of(path):
 
 def test_tokens_that_begin_within_others_are_found_or_refused(path):
     values = {"tokens": ["a", "b", "ab", "<s>", "<s>x"], "token_type": [NORMAL] * 3 + [CONTROL, USER_DEFINED]}
-    got = read(write_file(path, **values), Hints())
+    got = read(write_file(path, **values))
     assert AddedTokenSplitter(got.added_tokens).split("a<s>x<s>") == ["a", 4, 3]
     values["tokens"][4] = "s>x"
     with pytest.raises(
         ValueError, match=f"{path}: added tokens '<s>' and 's>x': in '<s>x' llama.cpp finds the longest"
     ):
-        read(write_file(path, **values), Hints())
+        read(write_file(path, **values))
 
 
 def test_white_space_of_any_length_may_be_added(path):
     runs = [" " * length for length in range(2, 32)]
-    got = read(write_file(path, tokens=["a", "b", "ab", *runs], token_type=[NORMAL] * 3 + [USER_DEFINED] * 30), Hints())
+    got = read(write_file(path, tokens=["a", "b", "ab", *runs], token_type=[NORMAL] * 3 + [USER_DEFINED] * 30))
     assert [each.content for each in got.added_tokens.values()] == runs
     assert AddedTokenSplitter(got.added_tokens).split(" " * 40) == [32, 10]
 
@@ -237,7 +241,7 @@ def test_white_space_of_any_length_may_be_added(path):
 def test_added_tokens_may_be_many_but_not_endless(path):
     def read_with(contents):
         types = [NORMAL] * 3 + [USER_DEFINED] * len(contents)
-        return read(write_file(path, tokens=["a", "b", "ab", *contents], token_type=types), Hints())
+        return read(write_file(path, tokens=["a", "b", "ab", *contents], token_type=types))
 
     assert len(read_with([f"<|reserved_{number}|>" for number in range(5000)]).added_tokens) == 5000
     with pytest.raises(ValueError, match=r"added token 'xxx.*: expected at most 1024 characters, got 5000"):
@@ -284,35 +288,35 @@ def test_names_of_patterns_map_back_to_their_patterns():
 def test_given_pattern_is_used_for_files_with_unknown_patterns(path):
     write_file(path, pre="superbpe")
     with pytest.raises(ValueError, match=r"x\.gguf: .*\.pre: unknown pattern 'superbpe'"):
-        read(path, Hints())
-    assert read(path, Hints(pattern="qwen2")).model.pattern == "qwen2"
-    assert read(path, Hints(pattern=r"\w+|\W+")).model.pattern == r"\w+|\W+"
+        read(path)
+    assert read(path, pattern="qwen2").model.pattern == "qwen2"
+    assert read(path, pattern=r"\w+|\W+").model.pattern == r"\w+|\W+"
     write_file(path, pre=None)
     with pytest.raises(ValueError, match="pre: unknown pattern None"):
-        read(path, Hints())
-    assert read(path, Hints(pattern=None)).model.pattern is None
+        read(path)
+    assert read(path, pattern=None).model.pattern is None
 
 
 def test_whole_words_go_first_by_names_of_unknown_patterns(path):
     write_file(path, pre="youtu", tokens=["a", "b", "ab", "bb", "<s>"], token_type=[1, 1, 1, 1, 3], add_bos_token=False)
-    assert read(path, Hints(pattern="o200k")).model.ignore_merges
+    assert read(path, pattern="o200k").model.ignore_merges
 
 
 def test_a_pattern_that_contradicts_the_file_is_refused(path):
     write_file(path, pre="llama-bpe", add_bos_token=False)
     with pytest.raises(ValueError, match="'llama-bpe' is the pattern 'llama3'; leave the argument out"):
-        read(path, Hints(pattern="gpt2"))
-    assert read(path, Hints(pattern="llama3")).model.pattern == "llama3"
-    assert read(path, Hints(pattern="cl100k")).model.pattern == "cl100k"  # which cuts alike
+        read(path, pattern="gpt2")
+    assert read(path, pattern="llama3").model.pattern == "llama3"
+    assert read(path, pattern="cl100k").model.pattern == "cl100k"  # which cuts alike
 
 
 def test_special_tokens_are_taken_for_files_without_types(path):
     write_file(path, token_type=None)
     with pytest.raises(ValueError, match="token_type: the file does not store which tokens are special"):
-        read(path, Hints())
-    assert read(path, Hints(special_tokens={"<s>": 3})).model.special_tokens == ("<s>",)
+        read(path)
+    assert read(path, special_tokens={"<s>": 3}).model.special_tokens == ("<s>",)
     with pytest.raises(ValueError, match=r"its special tokens are \{'<s>': 3\}; leave the argument out"):
-        read(write_file(path), Hints(special_tokens={"<s>": 2}))
+        read(write_file(path), special_tokens={"<s>": 2})
 
 
 # What llama.cpp would do otherwise.
@@ -378,19 +382,19 @@ def test_what_llama_cpp_would_run_differently_is_refused(path, definition, messa
 def test_an_ordinary_token_that_looks_special_is_warned_of(path):
     with pytest.warns(UserWarning, match=r"llama\.cpp treats ordinary tokens as special by their text: '</s>'; it"):
         write(Definition(word(b"</s>")), path)
-    assert read(path, Hints()).model == word(b"</s>")
+    assert read(path).model == word(b"</s>")
 
 
 def test_bytes_that_are_not_in_utf_8_may_be_missing(path):
     model = replace(LOW, vocab={i: token for i, token in LOW.vocab.items() if token not in (b"\xc0", b"\xff")})
     write(Definition(model), path)
-    assert read(path, Hints()).model == model
+    assert read(path).model == model
 
 
 def test_ordinary_tokens_may_look_like_unknown_special_tokens(path):
     assert "<b>" not in SPECIAL_BY_TEXT
     write(Definition(word(b"<b>")), path)
-    assert read(path, Hints()).model == word(b"<b>")
+    assert read(path).model == word(b"<b>")
 
 
 # What is wrong in files.
@@ -434,7 +438,7 @@ def test_ordinary_tokens_may_look_like_unknown_special_tokens(path):
 def test_errors_of_a_file_name_the_key(path, values, message):
     write_file(path, **values)
     with pytest.raises(ValueError, match=rf"^{path}: {message}"):
-        read(path, Hints())
+        read(path)
 
 
 SMALL = struct.pack("<4sIQQ", b"GGUF", 3, 0, 1)
@@ -469,7 +473,7 @@ KEY = struct.pack("<Q11s", 11, b"tokenizer.x")
 def test_other_files_are_refused_with_the_byte(path, data, message):
     path.write_bytes(data)
     with pytest.raises(ValueError, match=f"^{path}: {message}"):
-        read(path, Hints())
+        read(path)
 
 
 def test_a_file_cut_off_at_any_byte_is_refused(path):
@@ -478,14 +482,14 @@ def test_a_file_cut_off_at_any_byte_is_refused(path):
     for size in range(len(data)):
         path.write_bytes(data[:size])
         with pytest.raises(ValueError, match=f"^{path}: .*"):
-            read(path, Hints())
+            read(path)
 
 
 def test_a_folder_and_no_file_are_errors_of_the_system(tmp_path):
     with pytest.raises(IsADirectoryError):
-        read(tmp_path, Hints())
+        read(tmp_path)
     with pytest.raises(FileNotFoundError):
-        read(tmp_path / "x.gguf", Hints())
+        read(tmp_path / "x.gguf")
 
 
 _VALUES = (

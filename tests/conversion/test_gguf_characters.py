@@ -7,22 +7,19 @@ from operator import methodcaller
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from hf_bpe import conversion, train
-from hf_bpe.conversion import FORMATS, Definition, Hints
-from hf_bpe.conversion._gguf import read
+from hf_bpe.conversion import FORMATS, Definition
 from hf_bpe.conversion._gguf_file import read_metadata
-from hf_bpe.conversion._llama_cpp import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED
-from hf_bpe.core._characters import BYTE_TOKENS
-from hf_bpe.formats._decoding import default_decoding
-from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._tokenizer_json import definition_of_json
+from hf_bpe.formats import Pipeline
 from support.cases import case
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files needs the package gguf")
 CORPUS = ["low lower lowest newest é", "widest 你好 newer  lowlands"] * 4
 SAMPLES = [" low  lower", "low▁est ñ你", "", "\n\t\0", "<s>low<s> low", "<0x41>", "lowlandslow" * 9]
-BYTES = [token.decode() for token in BYTE_TOKENS]
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, _, BYTE = range(1, 7)
 
 
 def encode_literally(path, text):
@@ -98,7 +95,7 @@ def test_files_of_others_are_read_with_the_ids_of_llama_cpp(tmp_path_factory, ma
     types = [UNKNOWN, *[NORMAL] * 4, *kinds]
     tokens, types = BYTES + tokens, [BYTE] * 256 + types
     write_file(path, tokens, [0.0] * 261 + scores, types, add_space_prefix=prefix, add_bos_token=False)
-    pipeline = Pipeline.of(read(path, Hints()))
+    pipeline = Pipeline.of(conversion.read(path))
     for text in [*samples, *made]:
         assert [*pipeline.encode([text], False)[0]] == encode_literally(path, text)
 
@@ -115,14 +112,14 @@ def test_files_that_merges_cannot_follow_are_refused(tmp_path):
         scores, types = [0.0] * 256 + scores, [BYTE] * 256 + types
         path = write_file(tmp_path / f"{number}.gguf", BYTES + tokens, scores, types, add_bos_token=False)
         with case(message), pytest.raises(ValueError, match=message):
-            read(path, Hints())
+            conversion.read(path)
 
 
 @pytest.mark.parametrize("normalizers", [1, 2])
 def test_a_real_vocabulary_is_read_with_the_ids_of_llama_cpp(test_data, tmp_path, normalizers):
     content = json.loads((test_data / "tokenizers" / "mistral_v0_1" / "tokenizer.json").read_text("utf-8"))
     content["normalizer"]["normalizers"] = content["normalizer"]["normalizers"][-normalizers:]
-    original = definition_of_json(content)
+    original = conversion.definition_of(Tokenizer.from_str(json.dumps(content)))
     tokens, merges = [*content["model"]["vocab"]], original.model.merges
     scores = {b"".join(merge).decode(): -float(rank) for rank, merge in reversed([*enumerate(merges)])}
     types = [UNKNOWN, CONTROL, CONTROL, *[NORMAL] * (len(tokens) - 3)]
@@ -135,7 +132,8 @@ def test_a_real_vocabulary_is_read_with_the_ids_of_llama_cpp(test_data, tmp_path
     )
     got = conversion.read(path)
     assert got.bos_eos == (True, False)
-    assert got.setting("decoding") == default_decoding(got.model)
+    kinds = [decoder["type"] for decoder in json.loads(got.setting("decoding"))["decoders"]]
+    assert kinds == ["Replace", "ByteFallback", "Fuse", "Strip"][: 2 + normalizers]
     assert len(got.model.merges) < len(merges)  # of the merges that make a token one is ever made
     ours, theirs = Pipeline.of(got), Pipeline.of(original)
     text = (test_data / "text" / "multilingual.txt").read_text("utf-8")

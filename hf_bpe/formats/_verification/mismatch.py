@@ -16,7 +16,7 @@ from typing import Any
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
-from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._definition import Definition, with_all_special_tokens
 from hf_bpe.formats._format import Format
 from hf_bpe.formats._verification.sides import Side, side_of, side_of_file
 from hf_bpe.formats._verification.stress_texts import (
@@ -253,21 +253,11 @@ def check_side(
         # Readers of some formats drop missing bytes, where the tokenizer refuses such text.
         if got.drop_missing_bytes:
             model = replace(model, drop_missing_bytes=True)
-        if got != model and got != _with_all_special_tokens(replace(expected.definition, model=model)):
+        if got != model and got != with_all_special_tokens(replace(expected.definition, model=model)).model:
             raise ValueError(f"{name} gives a different model: {model_difference(model, got)}")
     check_ids(name, expected, written, files, skip_refused=True, max_tokens=max_tokens)
     if not has_checked_offsets:
         check_offsets(name, expected, written)
-
-
-def _with_all_special_tokens(definition: Definition) -> BPEModel:
-    """Return the model with the special tokens that were added later, which a `tokenizer.json` does not tell apart."""
-    model = definition.model
-    later = {i: token.content for i, token in definition.tokens_added_later.items() if token.special}
-    if not later:
-        return model
-    vocab = {**model.vocab, **{token_id: content.encode() for token_id, content in later.items()}}
-    return replace(model, vocab=vocab, special_tokens=(*model.special_tokens, *later.values()))
 
 
 def check_ids(name: str, side: Side, written: Side, files: Sequence[Path], **options: Any) -> None:
