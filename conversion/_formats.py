@@ -37,7 +37,7 @@ _READ_ONLY: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in
 
 _READERS = {"llamacpp": "gguf", "ollama": "gguf", "lmstudio": "gguf", "transformers": "hf", "huggingface": "hf",
             "tokenizers": "tokenizer.json", "openai": "tiktoken", "mistral": "tekken"}  # fmt: skip
-"""What reads a format, as people may call it → the format."""
+"""Programs that read a format, as people may call it → the format."""
 
 _HEAD_BYTES = 1 << 12
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]*")  # not of a version, as in llama-3.1
@@ -147,7 +147,7 @@ def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> De
     content = tokenizer_json.parse_tokenizer_json("tokenizer.json", backend.to_str().encode())
     if backend is source:
         return tokenizer_json.definition_of_json(content)
-    # Padding and truncation are those of the last call; transformers keeps what belongs to the tokenizer.
+    # Padding and truncation are left from the last call; transformers keeps what belongs to the tokenizer.
     return _with_own_settings(
         source, tokenizer_json.definition_of_json({**content, "padding": None, "truncation": None})
     )

@@ -46,7 +46,7 @@ def read_model(metadata: Metadata, tokens: list[str], types: list[int]) -> tuple
             added[token_id] = AddedToken(text, normalized=False, special=kind != USER_DEFINED)
         if kind != USER_DEFINED or SPACE in text:
             vocab[token_id] = text.encode()
-    # Added tokens are searched in text whose spaces are not written as `▁` yet, so those with `▁` can still be merged.
+    # Added tokens are searched in text whose spaces are not written as `▁` yet, so tokens with `▁` can still be merged.
     contents = [token.content.encode() for token in added.values() if SPACE not in token.content]
     texts = without_contents(map(str.encode, tokens), contents)
     by_token = dict(zip(map(str.encode, tokens), scores, strict=True))

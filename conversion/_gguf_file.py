@@ -30,7 +30,7 @@ _STRING, _ARRAY = 8, 9
 _NAMES_OF_ENTRIES = {str: "strings", int: "integers", float: "numbers"}
 _LONGEST_KEY = 2**16 - 1
 _MAX_KEYS = 2**16
-_MAX_ENTRIES = 2**22  # of an array, and of strings in all; sixteen times those of the largest vocabularies
+_MAX_ENTRIES = 2**22  # of an array, and of strings in all; sixteen times as many as the largest vocabularies have
 
 
 def read_metadata(path: Path, prefix: str) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""What llama.cpp knows and GGUF files do not hold, from llama-vocab.cpp at 0c1e57098 (autumn 2026).
+"""Knowledge of llama.cpp that GGUF files do not hold, from llama-vocab.cpp at 0c1e57098 (autumn 2026).
 
 llama.cpp knows patterns by names, which also imply whether whole words are looked up before merging. It treats some
 tokens as special by their text. And it finds special and added tokens one after the other, the longest first, where

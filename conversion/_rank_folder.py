@@ -21,7 +21,7 @@ _RANK_FILES = ("tiktoken.model", "qwen.tiktoken")
 
 
 class _Known(NamedTuple):
-    """What the code of a folder says.
+    """Facts that only the code of a folder has.
 
     Attributes:
         pattern: the split pattern.

@@ -11,7 +11,7 @@ from hf_bpe.encoding._merge_trees import last_pair
 def recover_merges(ranks: Mapping[bytes, int]) -> list[Merge]:
     r"""Return the merges, in rank order, that encode like a vocabulary in which any two tokens merge to a third.
 
-    tiktoken encodes this way: of all neighbors whose concatenation is a token, those whose token has the lowest rank
+    tiktoken encodes this way: of all neighbors whose concatenation is a token, the two whose token has the lowest rank
     merge first, the leftmost first. (Whole words that are tokens are not merged at all; see `BPEModel`.)
 
     One merge per token is enough: what happens inside a segment of text whose ends no merge has crossed depends on that

@@ -1,7 +1,7 @@
 r"""Merges as scores of tokens, by which SentencePiece and llama.cpp merge.
 
 They know no merges, as tiktoken knows none (see `_recover_merges`): of all neighbors that make a token together they
-join those of the highest score, the leftmost first. A merge has no rank of its own; a token has.
+join the two of the highest score, the leftmost first. A merge has no rank of its own; a token has.
 
 Both ways are the same for any text if, for each token, both make it of the same last two parts, or neither makes it.
 Proof: what happens inside a stretch of text whose ends nothing has crossed depends on that stretch alone, in either

@@ -43,7 +43,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Sidecar(NamedTuple):
-    """The content of a sidecar; `options` are those of the model."""
+    """The content of a sidecar; `options` are the options of the model."""
 
     pattern: str | None
     special_tokens: dict[str, int]

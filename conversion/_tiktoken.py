@@ -1,6 +1,6 @@
 """`.tiktoken` rank files: a token in base64 and its rank per line.
 
-The rank of a token is its id. The file has no merges: `recover_merges` computes those that the ranks imply, and
+The rank of a token is its id. The file has no merges: `recover_merges` computes the merges that the ranks imply, and
 explains why they give the same ids. Nor has it a pattern or special tokens, which the creator of a `tiktoken.Encoding`
 must know: ours are in a sidecar, and without one they must be given.
 """
@@ -178,7 +178,7 @@ def _write(definition: Definition, path: Path) -> None:
 
 
 def _check_merges(model: BPEModel, ranks: Mapping[bytes, int]) -> None:
-    """Refuse merges that differ from those of tiktoken."""
+    """Refuse merges that differ from tiktoken's."""
     theirs = {first + second: (first, second) for first, second in recover_merges(ranks)}
     made: set[bytes] = set()
     last = -1

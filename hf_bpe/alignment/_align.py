@@ -38,7 +38,7 @@ def align(
     """Return the smallest groups of ids of two tokenizers that cover the same bytes of one text.
 
     A group ends wherever a token of both ends, also inside a character. Special tokens have no text, so that the two
-    may have different ones: those that stand at the same place, between the same bytes, are a group by themselves. The
+    may have different ones: special tokens at the same place, between the same bytes, are a group by themselves. The
     ids need not be what encoding gives. It takes time in proportion to the text, and nothing is guessed: a text that
     differs is an error.
 
@@ -85,7 +85,7 @@ def align(
 
 
 def _bounds(text: RowText, is_common: Flags) -> Numbers:
-    """Return for each common place how many ids are before those without text there, and before those after them."""
+    """Return for each common place the numbers of ids before the ids without text there, and before the next ones."""
     has_text = text.begins < text.ends
     places = np.flatnonzero(has_text)
     is_last = is_common[text.ends[places]]  # of the ids that end at a common place

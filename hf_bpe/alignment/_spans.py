@@ -65,7 +65,7 @@ def token_bytes(tokenizer: Any, *, size: int | None = None) -> TokenBytes:
 
     Args:
         tokenizer: a tokenizer of hf_bpe, or a fast tokenizer of transformers with byte-level tokens or a decoder that
-            turns each token into text by itself, as those with byte fallback have.
+            turns each token into text by itself, as tokenizers with byte fallback have.
         size: the number of ids, if the model has more than the tokenizer, as padded embeddings do.
 
     Returns:

@@ -27,7 +27,7 @@ _PROBES = 64  # tokens that show that a vocabulary was replaced by another of th
 
 
 class TokenTable:
-    """What the ids of a tokenizer stand for.
+    """The bytes that the ids of a tokenizer stand for.
 
     Args:
         contents: id → bytes of each token, as decoding writes it where it is not the first of a text.

@@ -22,8 +22,8 @@ _LEFT_OUT = ("bos_token", "pad_token")  # which say nothing that a vocabulary wi
 class Translator:
     """Ids of one tokenizer, which arrive a few at a time, as the ids that another one gives for the same text.
 
-    After any ids, `translator.ids` are those of `b.encode(a.decode(ids), add_special_tokens=False)` for ordinary ids,
-    but for the bytes of a last character that is not complete, which wait. Characters of byte tokens are translated
+    After ordinary ids, `translator.ids` are the result of `b.encode(a.decode(ids), add_special_tokens=False)`, but for
+    the bytes of a last character that is not complete, which wait. Characters of byte tokens are translated
     when they are complete, as a `decode_stream` returns them: where other byte tokens directly after them are not
     UTF-8, `decode` writes U+FFFD for them, too. A step takes the time of encoding its text and the end of the text
     before it, as in a `Session`.
@@ -36,7 +36,7 @@ class Translator:
     Args:
         a: the tokenizer of the ids: one of hf_bpe or a fast tokenizer of transformers.
         b: the tokenizer of the translation: one of hf_bpe; `hf_bpe.accelerate` makes one of a fast tokenizer.
-        add_special_tokens: begin with the special tokens that `b` puts before a text. Those that `a` puts there are
+        add_special_tokens: begin with the special tokens that `b` puts before a text. The ones that `a` puts there are
             then left out at the beginning, so that nothing begins twice.
         special: id of a special token of `a` → id of `b`, or None to leave it out.
 

@@ -1,4 +1,4 @@
-"""Which tokens two vocabularies share, and which tokens of one begin those of the other."""
+"""Tokens that two vocabularies share, and tokens of one that begin tokens of the other."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PrefixMap(NamedTuple):
     def to_sparse(self) -> SparseRows:
         """Return the matrix, ids of the teacher by ids of the student, that is 1 where one begins the other.
 
-        Probabilities of the teacher's next token, multiplied by it, are those of the student's.
+        Probabilities of the teacher's next token, multiplied by it, are the student's.
 
         >>> from hf_bpe import BPETokenizer
         >>> teacher = BPETokenizer.train(["slow lower lowest"] * 2, vocab_size=263)
@@ -136,6 +136,6 @@ def _sizes(found: Numbers, table: TokenTable) -> Numbers:
 
 
 def _take_special(found: Numbers, a: TokenTable, b: TokenTable) -> None:
-    """Give special tokens of `a` those of `b` with the same content, and no others."""
+    """Give special tokens of `a` the ones of `b` with the same content, and no others."""
     ids = {b.token(token_id): token_id for token_id in np.flatnonzero(b.is_special).tolist()}
     found[a.is_special] = [ids.get(a.token(token_id), -1) for token_id in np.flatnonzero(a.is_special).tolist()]

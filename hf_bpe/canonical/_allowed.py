@@ -267,12 +267,12 @@ class AllowedTokens:
 
 
 class _After(NamedTuple):
-    """What may follow ids.
+    """The tokens that may follow ids.
 
     Attributes:
         bits: the tokens.
         is_complete: whether the text may end.
-        to_be_continued: of the tokens those after which the last pre-token has to go on, because with them it is a
+        to_be_continued: the tokens after which the last pre-token has to go on, because with them it is a
             whole word, which has one token.
     """
 

@@ -1,4 +1,4 @@
-"""Canonical ids: those that encoding gives, as opposed to others with the same text, which models also generate."""
+"""Canonical ids: the ids that encoding gives, as opposed to others with the same text, which models also generate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONG = 48  # bytes without a safe cut from which on a settled one is searched f
 
 
 class Healing(NamedTuple):
-    """What to do with the end of a prompt before generation.
+    """The end of a prompt that is removed before generation.
 
     Attributes:
         removed: how many of the last ids to remove.
@@ -69,7 +69,7 @@ class CanonicalIds:
         return f"<CanonicalIds of {self._encoder.model} with {counted(len(self._added_tokens), 'added token')}>"
 
     def is_canonical(self, ids: Sequence[int]) -> bool:
-        """Say whether ids are those of their text."""
+        """Say whether encoding the text of ids gives them."""
         return self.first_noncanonical(ids) is None
 
     def first_noncanonical(self, ids: Sequence[int]) -> int | None:
@@ -154,7 +154,7 @@ class CanonicalIds:
             stop = error.start
         ends = accumulate((len(self._bytes([token_id])) for token_id in ids), initial=0)
         sizes = [n for n, end in enumerate(ends) if end == stop or (end < stop and data[end] & 0xC0 != 0x80)]
-        low, high = 0, len(sizes)  # that of the first size is canonical, that of the second is not
+        low, high = 0, len(sizes)  # the beginning of the first size is canonical, of the second not
         while high - low > 1:
             middle = (low + high) // 2
             is_canonical = self.is_canonical(ids[: sizes[middle]])
@@ -200,7 +200,7 @@ class CanonicalIds:
         return Healing(len(given) - kept, self._bytes(given[kept:]))
 
     def allowed_next(self, ids: Sequence[int], *, packed: bool = False) -> npt.NDArray[Any]:
-        """Return which tokens may follow ids: those that leave them viable.
+        """Return which tokens may follow ids and leave them viable.
 
         Only the last ids are looked at, from the last place at which the text may be cut; the others must be viable.
         Two tokens that would be merged never follow each other inside a pre-token. A token that ends inside a character

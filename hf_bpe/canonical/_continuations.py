@@ -64,8 +64,8 @@ class Allowed(NamedTuple):
     """The tokens that may follow a text.
 
     Attributes:
-        apart: those before which a pre-token may end.
-        joined: those that may continue the last pre-token.
+        apart: tokens before which a pre-token may end.
+        joined: tokens that may continue the last pre-token.
         is_complete: whether the text may end here.
     """
 
@@ -75,7 +75,7 @@ class Allowed(NamedTuple):
 
 
 class Continuations:
-    """What a pattern allows after a text.
+    """The tokens that a pattern allows after a text.
 
     Args:
         pattern: a named pattern, or None.
@@ -141,7 +141,7 @@ class Continuations:
 
 
 class _Following(NamedTuple):
-    """What may follow a text.
+    """Tokens that may follow a text.
 
     Attributes:
         texts: tokens, each with some text after it.

@@ -1,4 +1,4 @@
-"""Which ids of a prompt every continuation keeps.
+"""The ids of a prompt that every continuation keeps.
 
 A text is covered by every viable sequence of tokens whose last token may reach beyond its end. What all of these begin
 with stays. Sequences whose last token has begun at the same place differ in nothing else, so there are at most about as

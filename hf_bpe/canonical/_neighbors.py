@@ -2,7 +2,7 @@
 
 Two tokens are stable if their joined bytes are encoded to just these two (docs/explanation/algorithm.md, section 8).
 They are not if a merge (a, b) crosses between them: a is a token on the right edge of the tree of the first, b on the
-left edge of the tree of the second, and the merge comes before those that absorb a and b. Tokens on whose left edge b
+left edge of the tree of the second, and the merge comes before what absorbs a and b. Tokens on whose left edge b
 is absorbed late enough are neighbors in a tour of the tree of left parts, so each merge rules out one range of it.
 """
 

@@ -1,7 +1,7 @@
 """Which tokens may follow a text in normalization form C so that it stays in that form.
 
 Text in the form is what encoding leaves as it is, so canonical ids have no other. Each part of a text in the form is in
-it, and where a segment begins, which is a character with those that join it, two such parts make a text in the form
+it, and where a segment begins, which is a character with the marks that join it, two such parts make a text in the form
 (docs/explanation/algorithm.md, section 13). So only the last segment of a text and the first characters of a token
 decide, and tokens that no text in the form has can be left out at once.
 """
@@ -44,9 +44,9 @@ class NormalForm:
     def __init__(self, tokens: TokenTexts, size: int) -> None:
         self._size = size
         self.never: set[int] = set()
-        # The tokens that do not begin a segment, by their first characters, and those that begin inside a character.
+        # The tokens that do not begin a segment, by their first characters, and tokens that begin inside a character.
         self._joining: dict[str, list[int]] = {}
-        self._beginning: dict[bytes, list[int]] = {}  # those of one incomplete character
+        self._beginning: dict[bytes, list[int]] = {}  # tokens of one incomplete character
         self._continuing: dict[bytes, list[int]] = {}
         is_plain, joins = _kinds_of_characters(tokens.codes)
         not_plain = np.concatenate([np.zeros(1, np.int64), np.cumsum(~is_plain[tokens.codes])])
@@ -117,7 +117,7 @@ class NormalForm:
         if not self._may_follow("", token[inside:]):
             self.never.add(token_id)
         elif inside:
-            # The character that is completed, and those that join it.
+            # The character that is completed, and the marks that join it.
             data = token[:inside] + joining.encode() + (rest if joining == text else b"")
             self._continuing.setdefault(data, []).append(token_id)
         elif joining == text:  # all of it, and maybe the incomplete character, join what precedes them

@@ -25,7 +25,7 @@ class Characters:
 
     Args:
         byte_fallback: whether other characters become tokens of their bytes. The vocabulary then has the token of each
-            byte, except of those whose own character it has, as Gemma 2 has the tab and no `<0x09>`.
+            byte, except of bytes whose own character it has, as Gemma 2 has the tab and no `<0x09>`.
         unk_token: without `byte_fallback`, the token of other characters.
         fuse_unk: whether other characters side by side become one `unk_token`.
 

@@ -171,7 +171,7 @@ class BPEModel:
         It holds the versions of hf_bpe and Unicode, the pattern, the number of tokens and of special tokens, and a
         digest of the merges. For a model made by `train` it also holds the tie-breaking rule, options that are not the
         default, and `counts`, the beginning of the fingerprint of the training counts (see `WordCounts`). Saving keeps
-        these; they are left out if the merges are not those that were learned. Digests are the first 64 bits of a
+        these; they are left out if the merges are not the learned ones. Digests are the first 64 bits of a
         SHA-256.
 
         >>> from hf_bpe import train
@@ -224,7 +224,7 @@ class BPEModel:
 
         Args:
             vocab_size: the number of tokens to keep.
-            reserved: ids that are in use outside the model, such as those of added tokens; `vocab_size` counts them.
+            reserved: ids that are in use outside the model, such as ids of added tokens; `vocab_size` counts them.
 
         Raises:
             ValueError: `vocab_size` is larger than the vocabulary, or smaller than the number of tokens that no merge

@@ -20,7 +20,7 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
     Args:
         definition: the tokenizer.
         model: the new model.
-        remap: the remap from the ids of the old model, without added tokens, to those of the new model.
+        remap: the remap from the ids of the old model, without added tokens, to the ids of the new model.
 
     Raises:
         ValueError: the remap is of another model, or a new token has the id or the content of an added token.

@@ -39,7 +39,7 @@ class Edited(NamedTuple):
 
     Attributes:
         model: the new model.
-        remap: from the ids of the old model to those of the new one.
+        remap: from the ids of the old model to the ids of the new one.
     """
 
     model: BPEModel
@@ -55,7 +55,7 @@ def truncate(model: BPEModel, vocab_size: int, *, reserved: Collection[int] = ()
     Args:
         model: the model.
         vocab_size: the number of tokens to keep.
-        reserved: ids that are in use outside the model, such as those of added tokens; `vocab_size` counts them.
+        reserved: ids that are in use outside the model, such as ids of added tokens; `vocab_size` counts them.
 
     Raises:
         ValueError: `vocab_size` is larger than the vocabulary, or smaller than the number of tokens that no merge
@@ -100,7 +100,7 @@ def extend(
         input: text or counts, as for `hf_bpe.train`; counts only if the model has no normalizer.
         number: number of tokens to add, including missing bytes and special tokens, which come first.
         special_tokens: as for `hf_bpe.train`.
-        reserved: ids that are in use outside the model, such as those of added tokens
+        reserved: ids that are in use outside the model, such as ids of added tokens
             (`tokenizer.added_tokens_decoder`). New ids are higher than all of these.
         split_at: tokens that are found in text before the model sees it, such as added tokens, so that no token is
             learned from their characters. Counts are taken as they are.
@@ -137,7 +137,7 @@ def extend(
 
 
 def tokens_to_split_at(tokens: Iterable[str]) -> list[str]:
-    """Return the distinct tokens at which counting can split, in their order: not those of a single byte.
+    """Return the distinct tokens at which counting can split, in their order: no token of a single byte.
 
     >>> tokens_to_split_at(["<x>", " ", "<x>"])
     ['<x>']
@@ -166,7 +166,7 @@ def prune(
     removed first; a model with `ignore_merges` has none. The ids become 0, 1, 2, … in the old order.
 
     Every remaining token can still occur, and text whose old tokens all remain has the same tokens. Proof: let all
-    tokens of a pre-token remain. The applied merges are those in the trees of these tokens (`parts_of_tokens`). Their
+    tokens of a pre-token remain. The applied merges are in the trees of these tokens (`parts_of_tokens`). Their
     parts and results remain, hence the merges themselves, in the same order. At each step the old model took the first
     applicable merge; it still exists, and the new model, which has no other merges, takes it, too. And a token that can
     occur is the encoding of its own bytes.
@@ -181,7 +181,7 @@ def prune(
         counts: counts of text, with the pattern of the model.
         vocab_size: with counts, the number of tokens to reach.
         min_count: with counts, remove tokens until none is used less often than this; instead of `vocab_size`.
-        reserved: ids that are in use outside the model, such as those of added tokens; `vocab_size` counts them.
+        reserved: ids that are in use outside the model, such as ids of added tokens; `vocab_size` counts them.
 
     Raises:
         TypeError: the combination of arguments is invalid.
@@ -240,7 +240,7 @@ def add_special_tokens(
         model: the model.
         tokens: the tokens to add, which get the lowest unused ids, first in gaps, then after the highest; or a mapping
             of token to id.
-        reserved: ids that are in use outside the model, such as those of added tokens.
+        reserved: ids that are in use outside the model, such as ids of added tokens.
 
     Raises:
         TypeError: a token is not a str.
@@ -279,7 +279,7 @@ def pad_to_multiple_of(model: BPEModel, multiple: int, *, reserved: Collection[i
     Args:
         model: the model.
         multiple: the highest id plus one becomes a multiple of this number.
-        reserved: ids that are in use outside the model, such as those of added tokens.
+        reserved: ids that are in use outside the model, such as ids of added tokens.
 
     Raises:
         TypeError, ValueError: the number is less than 1, or there are far more gaps than tokens.

@@ -23,7 +23,7 @@ _SHOWN = 20  # ids that a repr lists; there may be a million
 
 @dataclass(frozen=True, repr=False)
 class Remap:
-    """A mapping from the ids of a tokenizer to those of its edited version.
+    """A mapping from the ids of a tokenizer to the ids of its edited version.
 
     Args:
         new_ids: old id → new id of every kept token.

@@ -201,7 +201,7 @@ FEATURES: dict[str, Feature] = {
 
 
 def missing_features(definition: Definition, carried: Collection[str]) -> dict[str, Feature]:
-    """Return the features that a tokenizer has beyond those that are carried."""
+    """Return the features that a tokenizer has beyond the carried ones."""
     return {name: each for name, each in FEATURES.items() if name not in carried and each.is_used(definition)}
 
 

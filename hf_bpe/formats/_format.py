@@ -33,11 +33,11 @@ class PatternNeeded(ValueError):
 
 
 class Hints(NamedTuple):
-    """What a user knows about a file that the file does not store.
+    """Knowledge of a user about a file that the file does not store.
 
     Attributes:
         pattern: the split pattern; "auto" for that of the file, or the one that its format implies.
-        special_tokens: content → id; None for those of the file.
+        special_tokens: content → id; None for the tokens of the file.
     """
 
     pattern: str | None = "auto"
@@ -52,7 +52,7 @@ class Hints(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """What encodes: usually another library, with the same files.
+    """An encoder to compare with: usually another library, with the same files.
 
     Attributes:
         name: the library, and its version.

@@ -48,7 +48,7 @@ def join_merges(model: BPEModel, texts: Sequence[str], before: str, between: str
 
 
 class ReadMerges(CheckedMerges):
-    """The merges of a file as bytes, where they were read natively; in place of those in a parsed `tokenizer.json`.
+    """The merges of a file as bytes, read natively, in place of the merges in a parsed `tokenizer.json`.
 
     Args:
         tokens: the bytes of the tokens of the file, whose ids are distinct integers; None for printable tokens with a
@@ -72,7 +72,7 @@ def read_vocab(content: bytes) -> tuple[dict[str, int], list[bytes | None]] | No
 
 
 def read_merges(content: bytes, tokens: list[bytes | None], ids: list[int]) -> ReadMerges | None:
-    """Read a `merges.txt` of tokens with ids; those that are None are in no merge."""
+    """Read a `merges.txt` of tokens with ids; a token that is None is in no merge."""
     native = native_core()
     read = None if native is None else native.read_merges(content, tokens, ids)
     return None if read is None else ReadMerges(tokens, *read)

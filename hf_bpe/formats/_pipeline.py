@@ -49,7 +49,7 @@ INVALID_ID_ERRORS = (KeyError, TypeError, OverflowError, ValueError)
 
 @dataclass(frozen=True, eq=False)
 class Pipeline:
-    """What encodes and decodes for a tokenizer: immutable, and picklable as what it is made of.
+    """The encoder and decoder of a tokenizer: immutable, and picklable as what it is made of.
 
     What takes time is made on first use; two threads may then both make it.
 
@@ -169,7 +169,7 @@ class Pipeline:
 
     @cached_property
     def encode_text(self) -> TextEncoder:
-        """What returns the ids of one text; see `Encoder.text_encoder`."""
+        """The function that returns the ids of one text; see `Encoder.text_encoder`."""
         template = self.template_ids(1)
         # Without `self`, which would never be freed: no garbage collector sees what the core holds.
         warn = partial(warn_of_double_start, self.to_tokens(template[0][:1])[0]) if template[0] else None
@@ -267,7 +267,7 @@ class Pipeline:
 
     @cached_property
     def _special_ids(self) -> bytes:
-        # `tokenizers` looks the content that it shows up among those of special tokens.
+        # `tokenizers` looks the content that it shows up among the contents of special tokens.
         contents = {token.content for token in self.added_tokens.values() if token.special}
         shown = self.shown_contents
         flagged = (i for i, token in self.added_tokens.items() if token.special and shown[i] in contents)
@@ -329,7 +329,7 @@ class Pipeline:
         return b"".join([*parts, self.encoder.decode(waiting, b"")])
 
     def _known_ids(self, name: str, ids: Any, skipped: bytes) -> list[int]:
-        """Return ids without those that are skipped, and with `unk_token` outside the vocabulary."""
+        """Return ids without skipped ones, and with `unk_token` outside the vocabulary."""
         if not isinstance(ids, (list, tuple)):
             raise wrong_type(name, "a row of ids", ids)
         known: list[int] = []
@@ -348,7 +348,7 @@ class Pipeline:
 
     @cached_property
     def text_decoder(self) -> TextDecoder | None:
-        """What decodes ids if tokens are of characters; None if the encoder joins bytes."""
+        """The decoder of tokens of characters; None if the encoder joins bytes."""
         if self.decoding is None:
             return None
         others = {token_id: text for text, token_id in self.unused_tokens.items()}

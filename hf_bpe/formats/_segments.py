@@ -64,7 +64,7 @@ def encode_segments(
 
 
 def special_tokens_of_merges(tokenizer: Definition | Pipeline) -> set[int]:
-    """Return the ids of special tokens that are ordinary tokens of the model, too: those that were added to it as such.
+    """Return the ids of special tokens that are ordinary tokens of the model, too, and were added to it as special.
 
     A model has no merges that make its own special tokens.
     """

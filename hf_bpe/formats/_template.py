@@ -138,7 +138,7 @@ class Template:
         return values
 
     def special_tokens(self, sequences: int) -> list[list[str]]:
-        """Return the special tokens before the first of one or two sequences, and those after each sequence."""
+        """Return the special tokens before the first of one or two sequences, and after each sequence."""
         parts: list[list[str]] = [[]]
         for piece in self.single if sequences == 1 else self.pair:
             if piece.is_sequence:

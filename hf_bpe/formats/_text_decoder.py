@@ -21,7 +21,7 @@ _BY_TOKENS = re.compile("(?:Replace )*(?:Metaspace )?(?:ByteFallback )?(?:Fuse (
 
 
 class TextDecoder:
-    """What decodes ids to text.
+    """A decoder of ids to text.
 
     Most files have decoders that replace a character, join bytes and strip a space from the beginning. Then the core
     joins the bytes of tokens; only rows with invalid UTF-8 are left to the definition, `reference.decode_tokens`.
@@ -147,7 +147,7 @@ class CharacterDecodeStream(DecodeStream):
 
     Args:
         decoder: what decodes ids.
-        known: returns the ids of which the decoder knows all, and leaves out those that are skipped.
+        known: returns the ids of which the decoder knows all, and leaves out skipped ones.
         errors: the handling of bytes that are not UTF-8, as in `bytes.decode`; "replace" writes U+FFFD for each byte.
         decoding: the decoders, for messages.
         ids: the ids before the stream, see `DecodeStream`.

@@ -86,7 +86,7 @@ def definition_of_json(
 
     Args:
         content: the parsed JSON.
-        added: the added tokens of the file and further ones from the reader; None for those of the file.
+        added: the added tokens of the file and further ones from the reader; None for the tokens of the file.
         of_file: the result of `added_tokens_of_json`, if the caller has it.
 
     Raises:
@@ -202,7 +202,7 @@ def _model(
 ) -> tuple[BPEModel, dict[str, int]]:
     """Return the model with pattern, ignore_merges and normalizer, and the entries that no text is encoded to.
 
-    Special added tokens belong to the model, except those whose bytes an ordinary token has.
+    Special added tokens belong to the model, except tokens whose bytes an ordinary token has.
 
     An added token is also an ordinary token if merges make it, or if a whole pre-token may equal it, which `tokenizers`
     looks up in the vocabulary where text is not searched for the added token.

@@ -1,4 +1,4 @@
-"""What is written into a `tokenizer.json`; `_tokenizer_json` has the format and the reader."""
+"""The content of a `tokenizer.json`; `_tokenizer_json` has the format and the reader."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def read_gpt2_with_vocab(
 
     Args:
         vocab_file, merges_file, special_tokens, pattern: see `read_gpt2`.
-        leave_out_ordinary: treat those of `special_tokens` that are bytes or in merges as ordinary tokens instead of
+        leave_out_ordinary: treat `special_tokens` that are bytes or in merges as ordinary tokens instead of
             refusing them; transformers makes any token special without removing it from the model.
     """
     entries, tokens = _read_vocab(Path(vocab_file))

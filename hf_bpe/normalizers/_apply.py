@@ -33,7 +33,7 @@ _Aligned = tuple[bytes, Sequence[int], Sequence[int]]
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-# Those that normalize a segment, which is a character with those that join it, in the same way wherever it stands.
+# They normalize a segment, a character with the marks that join it, in the same way wherever it stands.
 _LOCAL = (*_FORMS, "Lowercase", "StripAccents")
 
 _NO_SURROGATES = re.compile("[^\ud800-\udfff]+")

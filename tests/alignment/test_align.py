@@ -53,7 +53,7 @@ def lists(alignment):
 
 @st.composite
 def split_text(draw, tokenizer, text, specials):
-    """Draw any ids for a text: those of encoded parts, its single bytes, special tokens anywhere."""
+    """Draw any ids for a text: ids of encoded parts, its single bytes, special tokens anywhere."""
     data, ids = text.encode(), []
     while data:
         size = draw(st.integers(1, len(data)))

@@ -1,6 +1,6 @@
 """Libraries for structured output take accelerated tokenizers, and give the masks of the plain tokenizer of the files.
 
-Each needs a package that is not among those of the tests; CONTRIBUTING.md says how to install them.
+Each needs a package that the tests do not install; CONTRIBUTING.md says how to install them.
 """
 
 import pytest

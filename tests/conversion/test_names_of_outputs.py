@@ -1,4 +1,4 @@
-"""What a path to write means: a file or a folder, and of which format."""
+"""A path to write means a file or a folder, in some format."""
 
 import re
 from pathlib import Path

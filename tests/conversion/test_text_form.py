@@ -1,4 +1,4 @@
-"""The two text files: nothing is lost in ours, and those of others are read as far as they tell what tokens are."""
+"""The two text files: nothing is lost in ours, and files of others are read as far as they tell what tokens are."""
 
 import dataclasses
 import json

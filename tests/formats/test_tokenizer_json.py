@@ -23,7 +23,7 @@ BYTES = {byte: bytes([byte]) for byte in range(256)}
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
 CUSTOM = [r"\p{Lu}?\p{Ll}+|\p{N}{1,2}", r"\w+|\s", r"(?:(a)|b)\s*", r"\d(?=\d)"]  # gaps, groups, a look ahead
 EVERY_PATTERN = [*NAMES, None, *CUSTOM]
-SPECIALS = ["<|x|>", "你好"]  # those of `models`
+SPECIALS = ["<|x|>", "你好"]  # as `models` has them
 # No added token is only white space, for which see test_added_tokens.py, and none but ASCII could be read as the
 # printable form of bytes: decoding, `tokenizers` takes it for that.
 CONTENTS = ["<t>", "ab", "б", "бб", " б", "—\n", "a\u0301", "low "]

@@ -1,4 +1,4 @@
-"""Verification: do two tokenizers give the same ids, and a written file or folder those of the tokenizer in memory?
+"""Verification: do two tokenizers give the same ids, and a written file or folder the ids of the tokenizer in memory?
 
 Saving, conversion and `hf-bpe verify` all use `find_mismatch`, and `find_offset_mismatch` for the places of the ids.
 """
@@ -80,12 +80,12 @@ def find_mismatch(
     """Return the first text for which two sides differ, None if there is none.
 
     The texts are the tokens of both vocabularies, the stress texts (without and with added special tokens, and in
-    pairs), invalid UTF-8, and those of files; each only where both sides can encode it.
+    pairs), invalid UTF-8, and texts of files; each only where both sides can encode it.
 
     Args:
         first, second: two tokenizers, or two patterns.
         files: text files of any size; invalid UTF-8 in them is replaced.
-        skip_refused: leave out texts that the first side refuses with a ValueError, such as those with missing bytes.
+        skip_refused: leave out texts that the first side refuses with a ValueError, such as texts with missing bytes.
         max_tokens: how many tokens of each vocabulary to encode, which takes most of the time; None for all.
         tried: gets the number of "texts" and of their "bytes" if all of them agree.
 
