@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, accelerate, alignment
 from hf_bpe.alignment._token_table import token_table
-from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats import Pipeline
 from hf_bpe.formats._tokenizer_json import definition_of_json
 from support import strategies
 from support.cases import case
@@ -209,8 +209,8 @@ def test_unknown_tokenizers_and_ids_are_refused(tokenizer):
     words.backend_tokenizer.decoder = decoders.WordPiece()
     with pytest.raises(ValueError, match="WordPiece"):
         alignment.token_bytes(words)
-    for ids, error in ((290, TypeError), ([[1]], TypeError), ([0.5], TypeError), ([True], TypeError)):
-        with pytest.raises(error, match="ids: expected a row of ids"):
+    for ids in (290, [[1]], [0.5], [True]):
+        with pytest.raises(TypeError, match="ids: expected a row of ids"):
             tokenizer.spans(ids)
     for ids in ([1, 290], [1, -1], np.array([1, 2**40])):
         with pytest.raises(ValueError, match=r"ids\[1\]: .* is not in the vocabulary"):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_bpe import BPEModel, train
+from hf_bpe import BPEModel
 from hf_bpe.conversion import FORMATS, Definition, Hints
 from support.cases import case
 from support.strategies import any_bytes, models
@@ -313,11 +313,3 @@ def test_a_sidecar_without_an_entry_is_refused(folder):
         (folder / SIDECAR).write_text(json.dumps({key: whole[key] for key in whole if key != name}), encoding="utf-8")
         with pytest.raises(ValueError, match=rf"vocab\.tsv\.json: expected an entry '{name}', got none"):
             FORMAT.read(folder, Hints())
-
-
-def test_a_model_trained_on_everything_is_carried(tmp_path):
-    model = train(["low\tlower\n\n\\n 你好 \x85\u2028 é\r\n" * 3], num_merges=30, special_tokens=["<s>"], pattern=None)
-    assert FORMAT.read(write(model, tmp_path / "x"), Hints()).model == model
-    (tmp_path / "x" / SIDECAR).unlink()
-    assert FORMAT.read(tmp_path / "x", Hints(None)).model == model
-    assert read_files(tmp_path / "raw", raw(model), rows(model), Hints(None, {"<s>": 256})) == model

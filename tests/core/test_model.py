@@ -2,6 +2,7 @@ import copy
 import dataclasses
 import enum
 import pickle
+import re
 from typing import NamedTuple
 
 import pytest
@@ -42,12 +43,14 @@ WRONG_VOCABULARIES = [
 ]
 
 
+def check_refusals(rows, make):
+    for value, error, message in rows:
+        with case(value), pytest.raises(error, match=re.escape(message)):
+            make(value)
+
+
 def test_vocab_is_checked():
-    for vocab, error, message in WRONG_VOCABULARIES:
-        with case(vocab):
-            with pytest.raises(error) as caught:
-                BPEModel(vocab, [])
-            assert message in str(caught.value)
+    check_refusals(WRONG_VOCABULARIES, lambda vocab: BPEModel(vocab, []))
 
 
 WRONG_MERGES = [
@@ -70,11 +73,7 @@ WRONG_MERGES = [
 
 
 def test_merges_are_checked():
-    for merge, error, message in WRONG_MERGES:
-        with case(merge):
-            with pytest.raises(error) as caught:
-                BPEModel(VOCAB, [(b"a", b"b"), merge], ["<|x|>", "ba"])
-            assert message in str(caught.value)
+    check_refusals(WRONG_MERGES, lambda merge: BPEModel(VOCAB, [(b"a", b"b"), merge], ["<|x|>", "ba"]))
 
 
 def test_the_first_wrong_merge_is_named():
@@ -117,12 +116,8 @@ WRONG_SPECIAL_TOKENS = [
 
 
 def test_special_tokens_are_checked():
-    for specials, error, message in WRONG_SPECIAL_TOKENS:
-        with case(specials):
-            for check in (lambda tokens: count([], special_tokens=tokens), lambda tokens: BPEModel(VOCAB, [], tokens)):
-                with pytest.raises(error) as caught:
-                    check(specials)
-                assert message in str(caught.value)
+    for make in (lambda specials: count([], special_tokens=specials), lambda specials: BPEModel(VOCAB, [], specials)):
+        check_refusals(WRONG_SPECIAL_TOKENS, make)
 
 
 def test_special_tokens_are_no_printable_form_of_another_token():

@@ -151,30 +151,6 @@ class TestPrune:
         assert pruned == replace(BYTES, vocab={**BYTES.vocab, 256: b"<|x|>"}, special_tokens=("<|x|>",))
         assert encode(pruned, data) == [*(data.encode() if isinstance(data, str) else data)]
 
-    def test_wrong_arguments_are_refused(self):
-        model = BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b"ba"}, [(b"a", b"b")])
-        counts = WordCounts({"ab": 1})
-        for wrong in ({}, {"vocab_size": 3}, {"counts": counts}, {"keep": [2], "min_count": 1}):
-            with pytest.raises(TypeError, match="expected ids to keep, or counts with either"):
-                prune(model, **wrong)
-        with pytest.raises(TypeError, match="got keep=None, counts=WordCounts"):
-            prune(model, counts=counts, vocab_size=3, min_count=1)
-        with pytest.raises(ValueError, match="the model has no token 9"):
-            prune(model, keep=[0, 9])
-        with pytest.raises(ValueError, match=r"token 3, b'ba', is unreachable"):
-            prune(model, keep=[3])
-        with pytest.raises(TypeError):
-            prune(model, keep=[b"ab"])
-        for size in (1, 4, "3"):
-            with pytest.raises(ValueError, match=f"vocab_size: expected 2 to 3, .* got {size!r}"):
-                prune(model, counts=counts, vocab_size=size)
-        with pytest.raises(ValueError, match="min_count: expected at least 0"):
-            prune(model, counts=counts, min_count=-1)
-        with pytest.raises(ValueError, match="counts: expected the model's pattern 'gpt2', got 'o200k'"):
-            prune(model, counts=WordCounts({"ab": 1}, pattern="o200k"), vocab_size=3)
-        with pytest.raises(OverflowError, match="63 bits"):
-            prune(model, counts=WordCounts({"ab": 2**62}), vocab_size=3)
-
 
 class TestTruncate:
     @given(models(), st.data())
@@ -247,25 +223,6 @@ class TestExtend:
         with pytest.raises(ValueError, match="expected text, got counts"):
             extend(model, count(["\xe9"]), 1)
 
-    def test_wrong_numbers_are_refused(self):
-        with pytest.raises(ValueError, match="number: expected at least 0, got -1"):
-            extend(BYTES, ["a"], -1)
-        with pytest.raises(TypeError, match="number: expected an int"):
-            extend(BYTES, ["a"], 1.5)
-
-
-TAKEN = [
-    (["<|x|>"], (), "special token '<|x|>': the model has this token, with the id 2"),
-    (["ab"], (), "special token 'ab': the model has this token, with the id 1"),
-    ({"<|y|>": 1}, (), "special token '<|y|>': its id 1 is taken by b'ab'"),
-    ({"<|y|>": 9}, [9], "special token '<|y|>': its id 9 is taken by a token outside the model"),
-    ({"<|y|>": 9, "<|z|>": 9}, (), "have the same id"),
-    ({"<|y|>": -1}, (), "id of '<|y|>': expected at least 0"),
-    ({"<|y|>": 2**32}, (), "is not between 0 and 2**32 - 1"),
-    (["<|y|>", "<|y|>"], (), "given twice"),
-    (["a"], (), "is how vocab.json writes the byte"),
-]
-
 
 class TestAddSpecialTokens:
     @given(models(), st.sets(st.integers(0, 1010)), st.integers(0, 5))
@@ -281,12 +238,6 @@ class TestAddSpecialTokens:
     def test_special_tokens_get_the_given_ids(self):
         model = BPEModel({0: b"a"}, [])
         assert add_special_tokens(model, {"<|x|>": 7, "<|y|>": 1}).model.special_ids() == {"<|y|>": 1, "<|x|>": 7}
-
-    def test_taken_or_impossible_ids_are_refused(self):
-        model = BPEModel({0: b"a", 1: b"ab", 2: b"<|x|>"}, [], ["<|x|>"])
-        for tokens, reserved, message in TAKEN:
-            with case(tokens), pytest.raises(ValueError, match=re.escape(message)):
-                add_special_tokens(model, tokens, reserved=reserved)
 
 
 class TestPadToMultipleOf:
@@ -304,12 +255,6 @@ class TestPadToMultipleOf:
         model = BPEModel({0: b"a", 1: b"<|unused_2|>"}, [], ["<|unused_2|>"])
         assert pad_to_multiple_of(model, 3).model.special_tokens == ("<|unused_2|>", "<<|unused_2|>>")
 
-    def test_wide_gaps_and_wrong_numbers_are_refused(self):
-        with pytest.raises(ValueError, match="the highest id is 9000 but there are only 1 tokens; renumber"):
-            pad_to_multiple_of(BPEModel({9000: b"a"}, []), 8)
-        with pytest.raises(ValueError, match="multiple: expected at least 1"):
-            pad_to_multiple_of(BYTES, 0)
-
 
 @given(models(), mergeable)
 def test_renumbering_keeps_the_order_and_the_tokens_of_text(model, data):
@@ -321,3 +266,52 @@ def test_renumbering_keeps_the_order_and_the_tokens_of_text(model, data):
     assert encode(dense, data) == [new_ids[token_id] for token_id in encode(model, data)]
     same = renumber(dense).remap
     assert not any([same.added, same.removed, same.moves])
+
+
+AB = BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b"ba"}, [(b"a", b"b")])  # no merge makes b"ba"
+SPECIAL = BPEModel({0: b"a", 1: b"ab", 2: b"<|x|>"}, [], ["<|x|>"])
+COUNTS = WordCounts({"ab": 1})
+NEITHER = "expected ids to keep, or counts with either"
+SIZE = "vocab_size: expected 2 to 3, the number of tokens that must stay and the number that can, got {!r}"
+WRONG = [
+    *((prune, {"model": AB, **wrong}, TypeError, NEITHER) for wrong in ({}, {"vocab_size": 3}, {"counts": COUNTS})),
+    (prune, {"model": AB, "keep": [2], "min_count": 1}, TypeError, NEITHER),
+    (prune, {"model": AB, "counts": COUNTS, "vocab_size": 3, "min_count": 1}, TypeError, "got keep=None, counts=WordC"),
+    (prune, {"model": AB, "keep": [0, 9]}, ValueError, "the model has no token 9"),
+    (prune, {"model": AB, "keep": [3]}, ValueError, "token 3, b'ba', is unreachable"),
+    (prune, {"model": AB, "keep": [b"ab"]}, TypeError, "keep"),
+    *((prune, {"model": AB, "counts": COUNTS, "vocab_size": n}, ValueError, SIZE.format(n)) for n in (1, 4, "3")),
+    (prune, {"model": AB, "counts": COUNTS, "min_count": -1}, ValueError, "min_count: expected at least 0"),
+    (
+        *(prune, {"model": AB, "counts": WordCounts({"ab": 1}, pattern="o200k"), "vocab_size": 3}),
+        *(ValueError, "counts: expected the model's pattern 'gpt2', got 'o200k'"),
+    ),
+    (prune, {"model": AB, "counts": WordCounts({"ab": 2**62}), "vocab_size": 3}, OverflowError, "63 bits"),
+    (extend, {"model": BYTES, "input": ["a"], "number": -1}, ValueError, "number: expected at least 0, got -1"),
+    (extend, {"model": BYTES, "input": ["a"], "number": 1.5}, TypeError, "number: expected an int"),
+    (pad_to_multiple_of, {"model": BYTES, "multiple": 0}, ValueError, "multiple: expected at least 1"),
+    (
+        *(pad_to_multiple_of, {"model": BPEModel({9000: b"a"}, []), "multiple": 8}),
+        *(ValueError, "the highest id is 9000 but there are only 1 tokens; renumber"),
+    ),
+    *(
+        (add_special_tokens, {"model": SPECIAL, "tokens": tokens, "reserved": [9]}, ValueError, message)
+        for tokens, message in (
+            (["<|x|>"], "special token '<|x|>': the model has this token, with the id 2"),
+            (["ab"], "special token 'ab': the model has this token, with the id 1"),
+            ({"<|y|>": 1}, "special token '<|y|>': its id 1 is taken by b'ab'"),
+            ({"<|y|>": 9}, "special token '<|y|>': its id 9 is taken by a token outside the model"),
+            ({"<|y|>": 8, "<|z|>": 8}, "have the same id"),
+            ({"<|y|>": -1}, "id of '<|y|>': expected at least 0"),
+            ({"<|y|>": 2**32}, "is not between 0 and 2**32 - 1"),
+            (["<|y|>", "<|y|>"], "given twice"),
+            (["a"], "is how vocab.json writes the byte"),
+        )
+    ),
+]
+
+
+def test_wrong_arguments_are_refused():
+    for edit, arguments, error, message in WRONG:
+        with case(edit.__name__, arguments), pytest.raises(error, match=re.escape(message)):
+            edit(**arguments)

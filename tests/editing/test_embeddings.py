@@ -22,23 +22,21 @@ from support.samples import make_tokenizer  # noqa: E402
 from support.strategies import remaps  # noqa: E402
 
 SIZE = 301  # rows, at least
+LAYER = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
 
 
 def small(name, rows=SIZE, tied=False, **settings):
     """Return a model of random weights, biases included."""
     sizes = {
         "gpt2": {"n_embd": 8, "n_head": 2, "n_layer": 1, "n_positions": 64},
-        "llama": {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2},
-        "roberta": {
-            **{"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2},
-            **{"max_position_embeddings": 64, "is_decoder": True},
-        },
+        "llama": LAYER,
+        "roberta": {**LAYER, "max_position_embeddings": 64, "is_decoder": True},
         "bart": {
             **{"d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2},
             **{"decoder_attention_heads": 2, "encoder_ffn_dim": 8, "decoder_ffn_dim": 8},
             **{"max_position_embeddings": 64, "forced_eos_token_id": None},
         },
-        "phi": {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2},
+        "phi": LAYER,
     }[name]
     ids = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
     ids |= {"decoder_start_token_id": None} if name == "bart" else {}
@@ -128,10 +126,9 @@ def test_ids_in_the_configuration_follow_their_tokens():
 
 
 def test_nested_configurations_follow_too():
-    text = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-    vision = {**text, "image_size": 8, "patch_size": 4, "projection_dim": 8}
+    vision = {**LAYER, "image_size": 8, "patch_size": 4, "projection_dim": 8}
     config = transformers.LlavaConfig(
-        text_config={"model_type": "llama", "vocab_size": SIZE, "pad_token_id": None, **text},
+        text_config={"model_type": "llama", "vocab_size": SIZE, "pad_token_id": None, **LAYER},
         vision_config={"model_type": "clip_vision_model", **vision},
         image_token_id=9,
     )

@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import json
 import pickle
-import struct
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +13,6 @@ from tokenizers import AddedToken
 from hf_bpe import BPETokenizer
 from hf_bpe._native_core import native_core
 from hf_bpe.conversion import Definition
-from hf_bpe.core._model import CheckedMerges
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats import _tokenizer_json as tokenizer_json
 from hf_bpe.formats._native_readers import join_merges, read_merges, read_model
@@ -198,9 +196,9 @@ def test_a_pickle_does_not_depend_on_how_a_model_was_read(tmp_path):
 @settings(max_examples=by_profile(quick=60, thorough=300))
 def test_merges_with_ids_are_joined_as_those_without(model):
     texts = [*map(to_printable, model.vocab.values())]
-    merges = CheckedMerges(model.merges)
     ids = {token: token_id for token_id, token in model.vocab.items()}
-    merges.ids = b"".join(struct.pack("=3I", ids[a], ids[b], ids[a + b]) for a, b in merges)
+    text = "".join(f"{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges).encode()
+    merges = read_merges(text, [*ids], [*ids.values()])
     read = dataclasses.replace(model, merges=merges)
     expected = "".join(f"<{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges)
     for each in (read, model):

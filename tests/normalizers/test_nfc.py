@@ -32,11 +32,6 @@ def any_unicode(request):
         yield newer
 
 
-@given(st.lists(decomposed_fragments, max_size=10).map("".join))
-def test_text_is_brought_to_nfc_as_by_tokenizers(text):
-    assert to_nfc(text) == normalize(text)
-
-
 FORMS = {name: getattr(normalizers, name)() for name in ("NFC", "NFD", "NFKC", "NFKD")}
 FORMS |= {'[{"type":"NFKD"},{"type":"NFC"}]': normalizers.Sequence([normalizers.NFKD(), normalizers.NFC()])}
 fragments_of_lines = st.one_of(decomposed_fragments, st.sampled_from([*" \n\u0301\u1161\u0e33\xb4\ufb01"]))

@@ -5,7 +5,7 @@ from functools import cache
 
 from hf_bpe import BPEModel
 from hf_bpe.conversion import recover_merges
-from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats import Pipeline
 from hf_bpe.formats._tokenizer_json import read_tokenizer_json
 
 SPECIALS = {

@@ -15,7 +15,7 @@ import threading
 import pytest
 from tokenizers import Tokenizer, normalizers
 
-from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats import Pipeline
 from hf_bpe.formats._tokenizer_json import read_tokenizer_json
 from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
