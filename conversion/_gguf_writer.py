@@ -26,6 +26,7 @@ from hf_bpe.conversion._llama_cpp import (
     placeholder,
     pre_tokenizer_name,
 )
+from hf_bpe.core._model import check_gaps
 from hf_bpe.encoding._merge_trees import unreachable
 from hf_bpe.formats._definition import Definition, with_all_special_tokens
 from hf_bpe.formats._settings import NAMED_TOKENS
@@ -148,8 +149,7 @@ def _tokens_and_types(definition: Definition) -> tuple[list[str], list[int]]:
             )
     check_found_alike(token.content for token in added.values())
     size = max(texts) + 1
-    if size > 2 * len(texts) + 1024:
-        raise ValueError(f"the highest id is {size - 1} but there are only {len(texts)} tokens; renumber the ids first")
+    check_gaps(size, len(texts))
     tokens = [texts.get(token_id, placeholder(token_id)) for token_id in range(size)]
     ids = dict(zip(tokens, range(size), strict=True))
     if len(ids) < size:

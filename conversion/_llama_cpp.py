@@ -99,26 +99,10 @@ PRE_TOKENIZERS: dict[str, PreTokenizer] = {
 NOT_BYTE_LEVEL = frozenset({"gemma4", "granite-embed-multi-311m", "sarvam-moe", "whitespace"})
 """Names with which tokens are characters, not bytes."""
 
-# (pattern, ignore_merges) → the name to write.
-_NAMES = {
-    ("gpt2", False): "gpt-2",
-    ("llama3", False): "smaug-bpe",
-    ("llama3", True): "llama-bpe",
-    ("cl100k", False): "dbrx",
-    ("cl100k", True): "glm4",
-    ("qwen2", False): "qwen2",
-    ("o200k", False): "gpt-4o",
-    ("gpt2-digits", False): "smollm",
-    ("deepseek-v3", False): "deepseek-v3",
-    ("qwen3.5", False): "qwen35",
-    ("tekken", True): "tekken",
-    ("minicpm5", True): "minicpm5",
-    **{(name, False): each.llama_cpp for name, each in NAMED_PATTERNS.items() if each.llama_cpp},
-}
-_USUAL = {
-    **{pattern: name for (pattern, ignores), name in _NAMES.items() if not ignores},
-    **{"llama3": "llama-bpe", "tekken": "tekken", "minicpm5": "minicpm5"},
-}
+# The first name of a pattern is written. Kimi's is only read: llama.cpp cuts some texts differently.
+_WRITTEN = [(name, each) for name, each in PRE_TOKENIZERS.items() if each.pattern not in ("", "kimi-k2")]
+_NAMES = {(each.pattern, each.ignore_merges): name for name, each in reversed(_WRITTEN)}
+_USUAL = {each.pattern: name for name, each in reversed(_WRITTEN)}
 
 PATTERNS = frozenset[str | None](_USUAL)
 """The patterns that llama.cpp has a name for."""

@@ -27,10 +27,7 @@ def recover_merges(ranks: Mapping[bytes, int]) -> list[Merge]:
     >>> recover_merges({b"a": 0, b"b": 1, b"ab": 2, b"aab": 3, b"abba": 4})  # the last one cannot be reached
     [(b'a', b'b'), (b'a', b'ab')]
     """
-
-    def rank_of(first: bytes, second: bytes) -> int | None:
-        return ranks.get(first + second)
-
     tokens = [token for token in sorted(ranks, key=ranks.__getitem__) if len(token) > 1]
-    pairs = (last_pair([bytes([byte]) for byte in token], rank_of) for token in tokens)
+    words = ([bytes([byte]) for byte in token] for token in tokens)
+    pairs = (last_pair(word, lambda first, second: ranks.get(first + second)) for word in words)
     return [pair for pair in pairs if pair is not None and pair[0] in ranks and pair[1] in ranks]

@@ -36,19 +36,12 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "Alignment": "hf_bpe.alignment._align",
-        "EncodedPair": "hf_bpe.alignment._pairs",
-        "PrefixMap": "hf_bpe.alignment._vocabularies",
-        "SharedIds": "hf_bpe.alignment._vocabularies",
-        "Spans": "hf_bpe.alignment._spans",
-        "SparseRows": "hf_bpe.alignment._vocabularies",
-        "TokenBytes": "hf_bpe.alignment._spans",
+        **dict.fromkeys(("Alignment", "align"), "hf_bpe.alignment._align"),
+        **dict.fromkeys(("EncodedPair", "encode_pair"), "hf_bpe.alignment._pairs"),
+        **dict.fromkeys(("Spans", "TokenBytes", "spans", "token_bytes"), "hf_bpe.alignment._spans"),
+        **dict.fromkeys(
+            ("PrefixMap", "SharedIds", "SparseRows", "prefix_map", "shared_ids"), "hf_bpe.alignment._vocabularies"
+        ),
         "Translator": "hf_bpe.alignment._translator",
-        "align": "hf_bpe.alignment._align",
-        "encode_pair": "hf_bpe.alignment._pairs",
-        "prefix_map": "hf_bpe.alignment._vocabularies",
-        "shared_ids": "hf_bpe.alignment._vocabularies",
-        "spans": "hf_bpe.alignment._spans",
-        "token_bytes": "hf_bpe.alignment._spans",
     },
 )

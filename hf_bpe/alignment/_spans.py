@@ -153,7 +153,7 @@ def row_text(table: TokenTable, row: Numbers, skips_special: bool, is_continued:
 
 def _characters(table: TokenTable, row: Numbers, text: RowText) -> Numbers:
     """Return the character spans of ids, given their text."""
-    if not _is_valid(table, row, text):
+    if not (table.is_text[row[text.is_kept]].all() or is_utf8(text.data)):
         return _characters_with_replacements(table, row, text)
     counts, is_inside = table.characters[row], table.begins_inside[row]
     is_other = text.ends - text.begins != table.sizes[row]
@@ -172,10 +172,6 @@ def _characters_with_replacements(table: TokenTable, row: Numbers, text: RowText
     is_some = text.begins < text.ends
     starts[is_some] -= ~is_begin[text.begins[is_some]]
     return np.stack([starts, ends], axis=1)
-
-
-def _is_valid(table: TokenTable, row: Numbers, text: RowText) -> bool:
-    return bool(table.is_text[row[text.is_kept]].all()) or is_utf8(text.data)
 
 
 def _byte_runs(table: TokenTable, row: Numbers, text: RowText) -> Numbers:

@@ -201,12 +201,8 @@ def _table_of_backend(backend: Tokenizer) -> TokenTable:
 
 
 def _is_byte_level(decoding: Any) -> bool:
-    if decoding is None:
-        return False
-    if decoding.get("type") == "Sequence":
-        kinds = [each.get("type") for each in decoding["decoders"]]
-        return kinds in (["ByteLevel"], ["ByteLevel", "Fuse"])
-    return bool(decoding.get("type") == "ByteLevel")
+    parts = [] if decoding is None else decoding.get("decoders", [decoding])
+    return [each.get("type") for each in parts] in (["ByteLevel"], ["ByteLevel", "Fuse"])
 
 
 def _state_of(backend: Tokenizer) -> object:

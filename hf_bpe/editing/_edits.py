@@ -205,7 +205,14 @@ def prune(
     lost = {*unreachable(model)}
     words = lost if model.ignore_merges else set()
     lost = lost - words
-    _check_kept(model, kept, lost)
+    for token_id in kept:
+        if token_id not in model.vocab:
+            raise ValueError(f"keep: the model has no token {token_id}")
+        if token_id in lost:
+            raise ValueError(
+                f"keep: token {token_id}, {model.vocab[token_id]!r}, is unreachable: merges do not make it from "
+                "its bytes; leave it out"
+            )
     parts = parts_of_tokens(model)
     specials = {*model.special_ids().values()}
     stays = _closed([*kept, *specials, *first_tokens(model)], parts)
@@ -333,14 +340,3 @@ def _closed(ids: Iterable[int], parts: Mapping[int, tuple[int, int]]) -> set[int
             closed.add(token_id)
             left += parts.get(token_id, ())
     return closed
-
-
-def _check_kept(model: BPEModel, ids: Iterable[int], lost: Collection[int]) -> None:
-    for token_id in ids:
-        if token_id not in model.vocab:
-            raise ValueError(f"keep: the model has no token {token_id}")
-        if token_id in lost:
-            raise ValueError(
-                f"keep: token {token_id}, {model.vocab[token_id]!r}, is unreachable: merges do not make it from "
-                "its bytes; leave it out"
-            )

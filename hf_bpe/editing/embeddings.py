@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from hf_bpe._utils.arguments import check_int, short_repr
@@ -143,7 +144,7 @@ def _changed_ids(model: Any, remap: Remap, rows: int) -> Iterator[Callable[[], N
     for where, owner in _settings(model):
         for name, value in vars(owner).items():
             if value is not None and (name.endswith(_ENDS_OF_NAMES) or name in _LISTS_OF_IDS):
-                yield _setter(owner, name, new_id(value, f"{where}.{name}"))
+                yield partial(setattr, owner, name, new_id(value, f"{where}.{name}"))
     inputs = model.get_input_embeddings()
     for name, module in model.named_modules():
         index = getattr(module, "padding_idx", None)
@@ -155,7 +156,7 @@ def _changed_ids(model: Any, remap: Remap, rows: int) -> Iterator[Callable[[], N
                     f"{name} counts from the id of padding, {index}, which would become {new_index}; the edit must "
                     "leave that id as it is"
                 )
-            yield _setter(module, "padding_idx", new_index)
+            yield partial(setattr, module, "padding_idx", new_index)
 
 
 def _settings(model: Any) -> Iterator[tuple[str, Any]]:
@@ -169,7 +170,3 @@ def _settings(model: Any) -> Iterator[tuple[str, Any]]:
             yield name, owner
             nested = ((key, value) for key, value in vars(owner).items() if hasattr(value, "get_text_config"))
             waiting += [(f"{name}.{key}", value) for key, value in nested]
-
-
-def _setter(owner: Any, name: str, value: Any) -> Callable[[], None]:
-    return lambda: setattr(owner, name, value)

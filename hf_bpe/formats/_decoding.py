@@ -94,16 +94,10 @@ def default_decoding(model: BPEModel) -> str | None:
     return canonical_decoding({"type": "Sequence", "decoders": parts})
 
 
-def decoding_json(decoding: str) -> dict[str, Any]:
-    """Return a canonical decoder as `tokenizer.json` writes it."""
-    content: dict[str, Any] = json.loads(decoding)
-    return content
-
-
 @lru_cache(maxsize=64)
 def decoders_of(decoding: str) -> Sequence[Mapping[str, Any]]:
     """Return the decoders that a canonical decoder applies one after the other."""
-    content = decoding_json(decoding)
+    content = json.loads(decoding)
     return tuple(content.get("decoders", [content]))
 
 

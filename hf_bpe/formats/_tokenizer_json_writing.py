@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from hf_bpe.core._model import BPEModel, check_gaps, unused_name
-from hf_bpe.formats._decoding import decoding_json
 from hf_bpe.formats._definition import Definition, token_to_json
 from hf_bpe.formats._native_readers import join_merges, printable_vocab
 from hf_bpe.formats._post_processor import post_processor
@@ -54,7 +53,7 @@ def render_tokenizer_json(definition: Definition) -> str:
         "normalizer": normalizer_json(model.normalizer),
         "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space, characters is None),
         "post_processor": post_processor(definition, {**vocab, **ids}),
-        "decoder": decoding_json(decoding) if decoding else ByteLevel(add_prefix_space=True, use_regex=True).to_json(),
+        "decoder": json.loads(decoding) if decoding else ByteLevel(add_prefix_space=True, use_regex=True).to_json(),
         "model": {
             "type": "BPE",
             "dropout": None,

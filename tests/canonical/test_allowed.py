@@ -1,7 +1,6 @@
 """Tokens that may follow ids, compared with all texts over small alphabets."""
 
 import itertools
-import unicodedata
 from random import Random
 
 import numpy as np
@@ -15,6 +14,7 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.reference import Encoder
 from support.cases import case
+from support.completions import completions
 from support.profiles import by_profile, scaled, thorough
 
 BYTES = {i: bytes([i]) for i in range(256)}
@@ -50,18 +50,7 @@ def beginnings_of(encoder, alphabet, length):
 
 def is_viable(encoder, ids, data):
     """Say whether some text that continues with any kind of character has ids that begin with these."""
-    try:
-        data.decode()
-        completions = [b""]
-    except UnicodeDecodeError as error:
-        rest = data[error.start :]
-        kinds = {}
-        for code in range(0x80, 0x30000):
-            char = chr(code)
-            if not 0xD800 <= code <= 0xDFFF and char.encode().startswith(rest):
-                kinds.setdefault(unicodedata.category(char), []).append(char.encode()[len(rest) :])
-        completions = [each for some in kinds.values() for each in some[:3]]
-    texts = [data + done + more.encode() for done in completions for more in MORE]
+    texts = [data + done + more.encode() for done in completions(data) for more in MORE]
     return any(tuple(row[: len(ids)]) == ids for row in encoder.encode_batch(texts, Options(), 1))
 
 

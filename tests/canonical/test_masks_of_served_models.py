@@ -13,6 +13,7 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from support.cases import case
+from support.completions import completions
 from support.profiles import by_profile, scaled, thorough
 
 LETTERS = {
@@ -72,24 +73,6 @@ def is_canonical(tokenizer, ids, data):
         return encode(tokenizer, data.decode()) == ids
     except UnicodeDecodeError:
         return False
-
-
-def completions(data):
-    """Return what completes the character at the end of data, one or more of each category."""
-    try:
-        data.decode()
-        return [b""]
-    except UnicodeDecodeError as error:
-        rest = data[error.start :]
-        if error.reason != "unexpected end of data":
-            return []
-    kinds = {}
-    for code in range(0x80, 0x30000):
-        char = chr(code)
-        if not 0xD800 <= code <= 0xDFFF and char.encode().startswith(rest):
-            key = unicodedata.category(char), unicodedata.combining(char), unicodedata.is_normalized("NFC", char)
-            kinds.setdefault(key, []).append(char.encode()[len(rest) :])
-    return [each for some in kinds.values() for each in some[:3]]
 
 
 def is_viable(tokenizer, ids, data, more):

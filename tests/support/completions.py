@@ -1,0 +1,21 @@
+"""Characters that begin with the bytes at the end of a text."""
+
+import unicodedata
+
+
+def completions(data):
+    """Return bytes that complete the character at the end of data, of up to three characters of each category."""
+    try:
+        data.decode()
+        return [b""]
+    except UnicodeDecodeError as error:
+        rest = data[error.start :]
+        if error.reason != "unexpected end of data":
+            return []
+    kinds = {}
+    for code in range(0x80, 0x30000):
+        char = chr(code)
+        if not 0xD800 <= code <= 0xDFFF and char.encode().startswith(rest):
+            key = unicodedata.category(char), unicodedata.combining(char), unicodedata.is_normalized("NFC", char)
+            kinds.setdefault(key, []).append(char.encode()[len(rest) :])
+    return [each for some in kinds.values() for each in some[:3]]
