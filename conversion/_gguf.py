@@ -53,7 +53,7 @@ _OTHER_MODELS = {
 def read(path: Path, hints: Hints) -> Definition:
     """Read the vocabulary of a GGUF file, with or without a model.
 
-    The pattern is given if llama.cpp's name for it is unknown here, the special tokens if the file has no token types.
+    Hints give the pattern if llama.cpp's name for it is unknown here, and the special tokens if a file has no types.
 
     Warns:
         UserWarning: a named token is not found in text, so its name is dropped.
