@@ -3,16 +3,14 @@
 import base64
 import hashlib
 import itertools
-import json
 import sys
 
 import pytest
 import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiktoken.load import load_tiktoken_bpe
 
-from hf_bpe import BPEModel, BPETokenizer, conversion, train
+from hf_bpe import BPEModel, BPETokenizer, conversion
 from hf_bpe.conversion import Definition, model_of_ranks, recover_merges
 from hf_bpe.encoding import unreachable
 from hf_bpe.encoding._encoder import Options
@@ -104,20 +102,6 @@ def test_models_are_read_back_equal_or_refused_by_name(model, tmp_path_factory):
         assert recover_merges(ranks) != model.merges or unreachable(model)
     else:
         assert conversion.read(path).model == Pipeline.of(Definition(model)).model
-
-
-def test_trained_models_are_loaded_by_tiktoken(tmp_path):
-    tokenizer = BPETokenizer(model=train(["low lower lowest newest"] * 3, 266, ["<|endoftext|>"], pattern="cl100k"))
-    tokenizer.convert_to(tmp_path / "x.tiktoken")
-    try:
-        ranks = load_tiktoken_bpe(str(tmp_path / "x.tiktoken"))
-    except ImportError as error:  # older releases need blobfile to read even a local file
-        pytest.skip(f"this release of tiktoken reads no files by itself: {error}")
-    sidecar = json.loads((tmp_path / "x.tiktoken.json").read_text("utf-8"))
-    arguments = {name: sidecar[name] for name in ("pat_str", "special_tokens")}
-    encoding = tiktoken.Encoding("x", mergeable_ranks=ranks, **arguments)
-    text = "the lowest<|endoftext|>newer"
-    assert encoding.encode(text, allowed_special="all") == tokenizer.encode(text)
 
 
 def test_a_file_that_names_no_pattern_asks_for_it(tmp_path):

@@ -38,10 +38,6 @@ def sides(first, second):
     return side_of(first, "A"), side_of(second, "B")
 
 
-def test_equal_tokenizers_agree(model):
-    assert find_mismatch(*sides(Definition(model), Definition(model))) is None
-
-
 def template(*between):
     """Return the JSON form of a template with tokens between the sequences of pairs, and none elsewhere."""
     first, second = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
