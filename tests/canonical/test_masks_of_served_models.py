@@ -12,6 +12,7 @@ import pytest
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer, train
+from hf_bpe.reference import pre_tokenize
 from support.cases import case
 from support.completions import completions
 from support.profiles import by_profile, scaled, thorough
@@ -37,7 +38,7 @@ def random_model(letters, seed, *, normalizer, has_words, merges=12):
     tokens = [bytes([i]) for i in range(256)] + [a + b for a, b in learned]
     words = []
     if has_words:
-        pre_tokens = {word for text in corpus for word in pre_tokens_of(text, pattern) if 1 < len(word) <= 9}
+        pre_tokens = {word for text in corpus for word in pre_tokenize(text.encode(), pattern) if 1 < len(word) <= 9}
         words = random.sample(sorted(pre_tokens - {*tokens}), k=8)
         made_otherwise = [
             (token[:size], token[size:])
@@ -50,12 +51,6 @@ def random_model(letters, seed, *, normalizer, has_words, merges=12):
             learned = [*learned[: first + 1], merge, *learned[first + 1 :]]  # comes too late for the token's own bytes
     vocab = dict(enumerate([*tokens, *words]))
     return BPEModel(vocab, learned, pattern=pattern, normalizer=normalizer, ignore_merges=has_words), words
-
-
-def pre_tokens_of(text, pattern):
-    from hf_bpe.reference import pre_tokenize
-
-    return pre_tokenize(text.encode(), pattern)
 
 
 def tokenizer_of(model, added=()):
