@@ -1,28 +1,17 @@
-"""Compare tokenizers in SentencePiece's manner with the `tokenizers` library, over real vocabularies; print a table.
+"""Files in SentencePiece's manner around real vocabularies, compared with the `tokenizers` library.
 
-    PYTHONPATH=tests python -m support.character_check DATA/tokenizers/{mistral_v0_1,gemma3,internlm2} \\
-        --texts DATA/text --strings 200000 --record FILE
-
-Of each folder its `tokenizer.json` is compared as it is, on all of the texts. Then every normalizer of these families
-is put together with every pre-tokenizer around one of the vocabularies. These take turns, and so do decoders, what
-becomes of unknown characters, templates and the flags of more added tokens; of the texts each such file gets a share.
-Strings and texts are compared in calls of `BPETokenizer`, as `family_check` does; lone surrogates in strings stand for
-U+FFFD, as which hf_bpe reads them. `--record` keeps the result of each file, and a run that was stopped continues after
-the last. The exit code is 1 if anything differs.
+Every normalizer of these families is put together with every pre-tokenizer around one of the vocabularies. These take
+turns, and so do decoders, what becomes of unknown characters, templates and the flags of more added tokens. Strings and
+texts are compared as `family_check` does; lone surrogates in strings stand for U+FFFD, as which hf_bpe reads them.
 """
 
 from __future__ import annotations
 
-import argparse
-import itertools
 import json
-import os
 import random
-import sys
 import tempfile
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +28,7 @@ from support.character_files import (
     PREPEND,
     REPLACE,
 )
-from support.family_check import Result, compare, pieces, read_record, table
+from support.family_check import Result, compare
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 UNKNOWN = {"bytes": {}, "unk": {"byte_fallback": False}, "fused unk": {"byte_fallback": False, "fuse_unk": True}}
@@ -125,39 +114,3 @@ def check(content: dict[str, Any], texts: Iterator[str], strings: int) -> Result
     tokens = [token for token in content["model"]["vocab"] if token]
     added = [token["content"] for token in content["added_tokens"]]
     return compare(ours, theirs, texts, nasty_strings(strings, tokens, added), everything=True)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="with tokenizer.json")
-    parser.add_argument("--texts", type=Path, required=True, help="folder of *.txt")
-    parser.add_argument("--strings", type=int, default=200_000, help="generated strings a file")
-    parser.add_argument("--share", type=int, default=8, help="a made file gets one of this many shares of the texts")
-    parser.add_argument("--part", default="0/1", metavar="I/N", help="which of N parts of the files to compare")
-    parser.add_argument("--record", type=Path, default=Path(os.devnull), help="file for the result of each")
-    options = parser.parse_args()
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    paths = sorted(options.texts.glob("*.txt"))
-    done: dict[str, list[Result]] = {}
-    for (name,), result in read_record(options.record).items():
-        done[name] = [result]
-    part, parts = map(int, options.part.split("/"))
-    for number, (name, content, is_real) in enumerate(files(options.folders)):
-        if name in done or number % parts != part:
-            continue
-        every = 1 if is_real else options.share
-        texts = (piece for path in paths for piece in itertools.islice(pieces(path), number % every, None, every))
-        found = check(content, texts, options.strings)
-        if isinstance(found, str):
-            print(f"{name}: refused: {found}", flush=True)
-            continue
-        done[name] = [found]
-        with options.record.open("a", encoding="utf-8") as record:
-            record.write(json.dumps([[name], asdict(found)]) + "\n")
-        print(f"{name}: {found.bytes / 1e6:.1f} MB", found.differences or "equal", file=sys.stderr, flush=True)
-    print(table(done))
-    return int(any(found.differences for rows in done.values() for found in rows))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
