@@ -20,7 +20,6 @@ from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES
 from hf_bpe.pretokenizers._regex.translate import write
 from hf_bpe.reference import pre_tokenize
 from support.cases import case
-from support.expression_fuzz import ANCHORS, CHARACTERS, ESCAPES, GROUPS, LITERALS, MEMBERS, QUANTIFIERS
 from support.native_patterns import native_pieces
 from support.profiles import by_profile, scaled, thorough
 from support.samples import CODE_POINTS
@@ -34,25 +33,8 @@ EVERYTHING = "".join(
 )
 # Texts of up to four characters, with all that matters to an anchor, a class or a folding.
 SHORT = ["".join(text) for size in range(4) for text in itertools.product("ab1 \n'.é\u00b2", repeat=size)]
-CASED = [
-    "s",
-    "S",
-    "\u017f",
-    "k",
-    "\u212a",
-    "\u00df",
-    "ss",
-    "sS",
-    "st",
-    "\ufb06",
-    "i",
-    "I",
-    "\u0130",
-    "\u0131",
-    "'S",
-    "\u00b5",
-    "\u03bc",
-]
+CASED = ["s", "S", "\u017f", "k", "\u212a", "\u00df", "ss", "sS", "st", "\ufb06", "i", "I", "\u0130", "\u0131", "'S"]
+CASED += ["\u00b5", "\u03bc"]
 NASTY = [
     "Hello, you're HERE  42",
     "a  1\t\n\n  b\r\n \r\n",
@@ -273,6 +255,16 @@ def test_expressions_in_use_are_native(native):
     assert not [name for name, each in IN_USE.items() if not splits_natively(canonical_pattern([Split(each)]))]
 
 
+LITERALS = ["a", "b", "s", "k", "A", "K", "1", " ", r"\.", r"\n", "-", "é", "中", r"\x{62}", r"\u0063"]
+ESCAPES = [r"\s", r"\S", r"\w", r"\W", r"\d", r"\h", r"\p{L}", r"\P{N}", r"\p{^Lu}", r"\p{Han}", r"\R", "."]
+ANCHORS = ["^", "$", r"\b", r"\B", r"\A", r"\z", r"\Z", r"\G", "(?#c)"]
+QUANTIFIERS = [
+    *("", "", "", "*", "+", "?", "*?", "+?", "??", "*+", "++", "?+"),
+    *("{2}", "{,2}", "{1,}", "{1,2}?", "{1,2}+", "{2,1}", "{2}?"),
+]
+MEMBERS = ["a", "s", "k", "1", "-", "^", "|", "é", "a-c", "A-Z", r"\s", r"\W", r"\p{L}", "[:alpha:]", "&&"]
+GROUPS = ["(", "(?:", "(?>", "(?i:", "(?m:", "(?x:", "(?-i:", "(?i)(?:", "(?=", "(?!", "(?<=", "(?<!", "(?<n>"]
+CHARACTERS = "aabcsSkKA\u017f\u212a1 \n\r.-é中\u00b2\u0301|^\u0295"
 _members = st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=4).map("".join)
 _classes = st.recursive(
     st.builds("[{}{}]".format, st.sampled_from(["", "^"]), _members),
