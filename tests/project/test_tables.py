@@ -89,10 +89,3 @@ def test_calls_in_tables_exist_and_take_their_arguments():
                         ]
     assert wrong == []
     assert found > 50
-
-
-def test_wrong_calls_in_tables_are_found():
-    (call,) = calls("`tokenizer.encode_all(texts)`")
-    assert called(call) is AttributeError
-    (call,) = calls("`count(texts, max_memry=…)`")
-    assert [takes(called(call), each.arg) for each in call.keywords] == [False]

@@ -4,7 +4,7 @@ import pytest
 
 import hf_bpe
 from hf_bpe import BPETokenizer
-from support.odd_calls import ODD, Outcome, Target, TimeIsUp, outcomes
+from support.odd_calls import ODD, outcomes
 from support.profiles import thorough
 from support.public_calls import targets
 
@@ -32,30 +32,3 @@ def test_table_of_calls_has_each_public_method(tmp_path):
     assert missing == without | {"push_to_hub", "playground"}  # the network; tests/playground has odd requests
     without_arguments = {"Event", "Listener", "__version__", "patch_transformers", "unpatch_transformers"}
     assert {*hf_bpe.__all__} - called == {*without_arguments, "BPETokenizerFast"}  # its arguments are transformers'
-
-
-def raising(error):
-    def call(**_):
-        raise error
-
-    return Target("call", lambda: call, {"stride": lambda: 0})
-
-
-def test_errors_that_say_nothing_are_problems():
-    for error in (ValueError("stride: expected at least 0"), FileNotFoundError(2, "No such file"), None):
-        assert Outcome("call(stride=0)", error).problem is None
-    for error in (
-        *(ValueError("expected at least 0"), ValueError()),
-        *(AttributeError("stride"), ZeroDivisionError("stride")),
-    ):
-        assert Outcome("call(stride=0)", error).problem is not None
-
-
-def test_what_is_passed_on_may_be_refused_in_other_words():
-    assert Outcome("BPETokenizer.pad(encoded_inputs=0)", AttributeError("keys")).problem is None
-    assert Outcome("BPETokenizer.pad(encoded_inputs=0)", TimeIsUp()).problem
-    assert Outcome("BPETokenizer.pad(padding=0)", AttributeError("keys")).problem
-
-
-def test_a_call_that_fails_with_its_own_arguments_is_a_problem():
-    assert next(outcomes(raising(ValueError("stride")))).problem
