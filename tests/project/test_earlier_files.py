@@ -85,12 +85,6 @@ def test_saved_folder_loads_with_auto_tokenizer(tmp_path, name):
         assert described == expected
 
 
-@pytest.mark.parametrize("name", [name for name in EXPECTED["folders"] if name != "fast"])
-def test_saved_folder_is_the_same_when_saved_again(name, tmp_path):
-    BPETokenizer.from_pretrained(FILES / "folders" / name).save_pretrained(tmp_path)
-    assert describe(BPETokenizer.from_pretrained(tmp_path)) == EXPECTED["folders"][name]
-
-
 def test_folder_with_code_loads_where_hf_bpe_is_not_imported(tmp_path):
     code = (
         "import sys; from transformers import AutoTokenizer; "

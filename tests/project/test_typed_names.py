@@ -100,11 +100,6 @@ def test_dir_lists_no_internal_name():
     assert {*hf_bpe._PACKAGES} == {name for name in folders | {"conversion"} if not name.startswith("_")} - {"cli"}
 
 
-def test_packages_are_attributes_without_importing_them():
-    code = "import hf_bpe; print(hf_bpe.analysis.show, hf_bpe.editing.extend, hf_bpe.canonical.CanonicalIds)"
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-
-
 def test_signature_of_train_names_its_options():
     names = inspect.signature(BPETokenizer.train).parameters
     assert {"pattern", "tie_break", "min_frequency", "work_dir", "vocab_size"} <= {*names}

@@ -19,18 +19,6 @@ def tokenizer():
     return BPETokenizer.train([TEXT] * 2, vocab_size=262, special_tokens=["<|x|>"], pad_token="<|x|>")
 
 
-@given(st.text("low er", max_size=40), st.integers(1, 9), st.integers(-9, 9))
-def test_windows_leave_no_token_out(tokenizer, text, max_length, stride):
-    options = {"max_length": max_length, "stride": stride, "truncation": True, "return_overflowing_tokens": True}
-    ids = tokenizer.encode(text)
-    if stride < 0 or (stride >= max_length and len(ids) > max_length):
-        with pytest.raises(ValueError, match="stride"):
-            tokenizer(text, **options)
-        return
-    first, *others = tokenizer(text, **options)["input_ids"]
-    assert first + [token_id for row in others for token_id in row[stride:]] == ids
-
-
 REFUSED = {
     "negative stride": ({"stride": -1}, ValueError, "stride: expected at least 0, got -1"),
     "negative length": ({"max_length": -1, "truncation": True}, ValueError, "max_length: expected at least 0, got -1"),

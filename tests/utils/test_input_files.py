@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import struct
-import sys
 from pathlib import Path
 
 import pytest
@@ -333,12 +332,3 @@ def test_a_line_of_ids_may_be_of_any_length(saved, monkeypatch):
         assert run("decode", saved, "--lines", stdin=b"").stdout == ""
         result = run("decode", saved, stdin=b"97\n98\n99 x", code=1)
         assert "line 3: expected a token id, got 'x'" in result.stderr
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="files cannot be so large there")
-def test_large_files_are_refused_before_they_are_read(tmp_path, monkeypatch):
-    path = tmp_path / "vocab.json"
-    with path.open("wb") as file:
-        file.truncate(1 << 33)
-    with pytest.raises(ValueError, match=r"vocab\.json: is larger than 256 MiB, the limit for a vocabulary"):
-        input_files.read_bounded(path)
