@@ -5,16 +5,16 @@
 The request has "files", name → path, and "texts". A line of JSON is printed for the version, then for each file.
 """
 
+import importlib
 import importlib.metadata
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 
-def tokenizers(path):
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(path)
+def of_file(library, path):
+    tokenizer = importlib.import_module(library).Tokenizer.from_file(path)
     return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
 
 
@@ -23,20 +23,6 @@ def gigatoken(path):
 
     tokenizer = Tokenizer.from_json(Path(path).read_bytes())
     return lambda text: tokenizer.encode_batch_list([text])[0]
-
-
-def fastokens(path):
-    from fastokens import Tokenizer
-
-    tokenizer = Tokenizer.from_file(path)
-    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
-
-
-def snaptokens(path):
-    from snaptokens import Tokenizer
-
-    tokenizer = Tokenizer.from_file(path)
-    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
 
 
 def kitoken(path):
@@ -53,7 +39,8 @@ def tokie(path):
     return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
 
 
-READERS = {read.__name__: read for read in (tokenizers, gigatoken, fastokens, snaptokens, kitoken, tokie)}
+READERS = {name: partial(of_file, name) for name in ("tokenizers", "fastokens", "snaptokens")}
+READERS |= {read.__name__: read for read in (gigatoken, kitoken, tokie)}
 
 
 def ids_of(reader, path, texts):
