@@ -109,7 +109,7 @@ def test_metadata_is_made_without_compiling(call_hook, tmp_path, kind):
 
 
 @pytest.mark.parametrize("has_cmake", [True, False])
-def test_a_wheel_without_the_core_is_made_where_nothing_can_be_compiled(call_hook, tmp_path, has_cmake):
+def test_wheel_without_core_is_made_where_nothing_compiles(call_hook, tmp_path, has_cmake):
     environment = {} if has_cmake else {"PATH": str(tmp_path)}
     prepared = call_hook("prepare_metadata_for_build_wheel", **environment)
     wheel = call_hook("build_wheel", prepared, **environment)
@@ -145,7 +145,7 @@ def test_a_compiler_that_is_named_and_broken_means_no_core(tmp_path):
 
 
 @posix
-def test_zig_is_required_where_there_is_no_compiler_and_pip_has_it(tmp_path):
+def test_zig_is_required_without_compiler_where_pip_has_it(tmp_path):
     if subprocess.run([sys.executable, "-I", "-m", "pip", "--version"], capture_output=True, check=False).returncode:
         pytest.skip("this Python has no pip")
     wheels = tmp_path / "wheels"
@@ -160,7 +160,7 @@ def test_zig_is_required_where_there_is_no_compiler_and_pip_has_it(tmp_path):
 
 
 @posix
-def test_headers_that_are_missing_are_named_before_anything_is_downloaded(tmp_path, monkeypatch):
+def test_missing_headers_are_named_before_any_download(tmp_path, monkeypatch):
     monkeypatch.setattr(COMPILERS.sysconfig, "get_path", lambda name: str(tmp_path))
     for call in (COMPILERS.requirements, COMPILERS.choose):
         with pytest.raises(COMPILERS.NoCompilerError, match=r"no .*/Python\.h, .*python3-dev"):

@@ -236,7 +236,7 @@ def bucket(request, monkeypatch):
     [(page, has_all) for page in PAGES for has_all in (False, True) if not has_all or blocks_of(page)[1]],
     ids=lambda value: {False: "what hf_bpe brings", True: "everything"}.get(value, str(value)),
 )
-def test_blocks_of_the_pages_run_one_after_the_other_and_print_what_they_show(
+def test_blocks_of_a_page_run_in_order_and_print_what_they_show(
     page, has_all, tmp_path, monkeypatch, hub, spark, bucket
 ):
     fences, words = blocks_of(page)
@@ -359,7 +359,7 @@ def test_commands_and_options_of_the_pages_exist():
     assert {"--vocab-size", "--download", "-q"} <= {*shown}
 
 
-def test_continuous_integration_runs_the_two_commands_of_the_readme():
+def test_ci_runs_the_two_commands_of_the_readme():
     commands = [block.strip() for block in blocks("sh")]
     assert len(commands) == 2
     lines = (ROOT / "tools" / "stages.sh").read_text(encoding="utf-8").splitlines()

@@ -82,7 +82,7 @@ def test_training_needs_no_transformers():
     assert ran.stdout.strip() == "[(b'o', b'w')]"
 
 
-def test_importing_imports_nothing_that_is_needed_for_some_sources_only():
+def test_import_of_the_package_imports_nothing_optional():
     optional = "{'datasets', 'fsspec', 'pyarrow', 'torch', 'transformers', 'zstandard'}"
     code = f"import sys, hf_bpe, hf_bpe.counting._readers; print({optional} & {{*sys.modules}})"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

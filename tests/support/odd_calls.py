@@ -131,15 +131,8 @@ class Outcome(NamedTuple):
 
 EXPECTED = (TypeError, ValueError, OSError)
 # What only transformers interprets is passed on as it is, and refused in its words.
-_CHATS = {
-    "conversation",
-    "tools",
-    "documents",
-    "tokenizer_kwargs",
-    "tokenize",
-    "return_dict",
-    "sanitize_control_tokens",
-}
+_CHATS = {"conversation", "tools", "documents", "tokenizer_kwargs", "tokenize", "return_dict"}
+_CHATS |= {"sanitize_control_tokens"}
 PASSED_ON: dict[str, set[str]] = {
     "apply_chat_template": {*_CHATS, "return_assistant_tokens_mask", "continue_final_message"},
     "batch_decode": {"sequences"},
