@@ -24,7 +24,7 @@ async function post(name, request) {
 
 const limits = {maxBytes: Infinity};
 
-export function megabytes(bytes) {
+function megabytes(bytes) {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }
 
