@@ -143,9 +143,6 @@ def count_characters(counts: Callable[[], Run]) -> dict[int, int]:
 def pre_tokenize(text: bytes, pattern: str | Chain | None, *, simd: str | None = None) -> list[bytes]:
     """Cut text into pre-tokens."""
 
-def count_pre_tokens(text: bytes, pattern: str | Chain | None, *, simd: str | None = None) -> int:
-    """Return the number of pre-tokens of a text."""
-
 def simd_names() -> list[str]:
     """Return what the scanner can use on this machine: "scalar", and "avx2" or "neon"."""
 

@@ -312,7 +312,7 @@ def use_oddly(world: World) -> None:
             native.join_tokens,
             native.longest_prefixes,
         ),
-        *(native.count_pre_tokens, encoder.find_last_cut, encoder.with_added_tokens, encoder.encode, encoder.decode),
+        *(encoder.find_last_cut, encoder.with_added_tokens, encoder.encode, encoder.decode),
         *(encoder.encode_batch, encoder.rows_to_lists, encoder.decode_batch, encoder.encode_to_numpy, encoder.__init__),
         *(native.Encoder, native.Counter, native.RunMerger, native.RunReader, pickle.dumps),
         *(encoder.text_encoder, native.TextEncoder.__new__(native.TextEncoder).encode),

@@ -212,21 +212,6 @@ ByteStrings pre_tokenize(nb::bytes text, const GivenPattern& pattern, std::optio
   return pieces;
 }
 
-std::size_t count_pre_tokens(nb::bytes text, const GivenPattern& pattern, std::optional<std::string> simd) {
-  Splitter splitter(pattern_of(pattern), simd_of(simd));
-  const Byte* begin = bytes_of(text);
-  const Byte* end = begin + text.size();
-  Poll poll{nb::none()};
-  const NoGil no_gil;
-  std::size_t total = 0;
-  const PollFunction poll_in_loop = [&] { poll(0); };
-  splitter.split(begin, end, poll_in_loop, [&](const Byte*, const Byte* const*, std::size_t count) {
-    total += count;
-    poll(0);
-  });
-  return total;
-}
-
 std::size_t find_last_cut_in(nb::bytes text, const GivenPattern& pattern, const ByteStrings& tokens) {
   const AddedTokens added(plain_tokens(strings_of(tokens)));
   const Pattern known = pattern_of(pattern);
@@ -381,8 +366,6 @@ Returns:
 
   module.def("pre_tokenize", &pre_tokenize, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none(),
              "Cut text into pre-tokens.");
-  module.def("count_pre_tokens", &count_pre_tokens, "text"_a, "pattern"_a.none(), nb::kw_only(), "simd"_a = nb::none(),
-             "Return the number of pre-tokens of a text.");
   module.def("simd_names", &names_of_simd,
              "Return what the scanner can use on this machine: \"scalar\", and \"avx2\" or \"neon\".");
 

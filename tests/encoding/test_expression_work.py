@@ -170,9 +170,14 @@ def peak():
 words = "|".join(2 * letter for letter in string.ascii_letters)
 chain = compile_natively(native_core(), rf"(?:{words})|\\w+(?!\\s\\s)|\\s+(?!\\S\\S)|[^\\w\\s]+|\\s")
 text = b"some words of text, " * int(sys.argv[1])
-native_core().count_pre_tokens(text[:1000], chain)
+
+def count(text):
+    counter = native_core().Counter(chain, [], threads=1, chunk_bytes=1 << 30)
+    counter.add([text], check_utf8=False, progress=None)
+
+count(text[:1000])
 before = peak()
-native_core().count_pre_tokens(text, chain)
+count(text)
 print(peak() - before)
 """
 

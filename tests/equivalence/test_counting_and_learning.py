@@ -38,7 +38,6 @@ def split_natively(native, data, pattern):
     """Split in every way there is, and insist that they agree."""
     first, *others = [native.pre_tokenize(data, pattern, simd=simd) for simd in native.simd_names()]
     assert all(other == first for other in others)
-    assert native.count_pre_tokens(data, pattern) == len(first)
     return first
 
 
