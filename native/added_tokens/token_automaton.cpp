@@ -1,6 +1,7 @@
 #include "added_tokens/token_automaton.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <string_view>
 

@@ -1,7 +1,6 @@
 // Merges words with BPE-dropout, as hf_bpe/reference/_dropout.py defines it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 
 #include "scan/pattern.hpp"
 #include "support/simd.hpp"

@@ -2,10 +2,8 @@
 #include "added_tokens/added_tokens.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "examples.hpp"

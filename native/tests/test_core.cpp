@@ -1,5 +1,4 @@
 // The core compared with naive implementations, on random input that is the same in every run.
-#include <atomic>
 #include <limits>
 #include <stdexcept>
 #include <thread>

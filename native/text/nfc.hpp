@@ -1,8 +1,6 @@
 // A quick check of text for the normalization form NFC.
 #pragma once
 
-#include <cstdint>
-
 #include "text/unicode.hpp"
 
 namespace hf_bpe {

@@ -2,10 +2,8 @@
 // alphabet of its bytes come before all others, and words are cut at other characters, so no other bytes are left.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "count/words.hpp"

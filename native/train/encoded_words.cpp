@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bitset>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "merge/backtracking.hpp"
