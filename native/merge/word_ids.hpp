@@ -5,26 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
-#include "merge/backtracking.hpp"
-#include "merge/dropout.hpp"
-#include "merge/dropout_merging.hpp"
-#include "merge/few_bytes.hpp"
 #include "merge/interleaved.hpp"
-#include "merge/long_pieces.hpp"
-#include "merge/merging.hpp"
+#include "merge/word_merging.hpp"
 #include "tables/word_table.hpp"
 
 namespace hf_bpe {
-
-// The draws of words that are merged without dropout.
-struct NoDraws {};
 
 // For one thread. `Id` is an integer type that fits all ids.
 template <class Id>
@@ -63,14 +53,9 @@ class WordIds {
   WordIds(const Vocabulary& vocabulary, const LazyBacktracking& backtracking, const LazyLongPieces* long_pieces,
           Simd simd = widest_simd(), bool finds_whole_words = true, bool cuts_words = true)
       : vocabulary_(vocabulary),
-        backtracking_(backtracking),
-        long_pieces_(long_pieces),
-        simd_(simd),
         merge_tables_(vocabulary.merge_tables()),
         merge_interleaved_(interleaved_for(simd)),
-        merger_(vocabulary),
-        few_bytes_(vocabulary, backtracking.is_affordable()),
-        dropout_merger_(vocabulary),
+        merger_(vocabulary, backtracking, long_pieces, simd),
         finds_whole_words_(finds_whole_words && vocabulary.has_whole_words()),
         cuts_words_(cuts_words) {}
 
@@ -157,13 +142,8 @@ class WordIds {
                        const TextDraws& draws) {
     if (value.size == 0) return leave_gap(value.place(), word, out);
     const WordDraws of_word(draws, word);
-    return of_word.keeps(length - value.size) ? write(value, out) : out + drop(key, word, length, of_word, out);
-  }
-
-  // Writes the ids of a word that is looked up in the cache, if it skips a merge.
-  std::size_t drop(Key key, const Byte* word, std::size_t length, const WordDraws& draws, std::uint32_t* out) {
-    if (length > DropoutMerger::kLongestRemembered) return dropout_merger_.merge(word, length, draws, out, kNoPoll);
-    return dropout_merger_.merge_remembered(key.low, key.high, word, length, draws, out);
+    return of_word.keeps(length - value.size) ? write(value, out)
+                                              : out + merger_.drop(key.low, key.high, word, length, of_word, out);
   }
 
   std::uint32_t* write(const Ids& value, std::uint32_t* out) {
@@ -220,12 +200,12 @@ class WordIds {
     if (finds_whole_words_ && (whole = vocabulary_.whole_word(word, length)) != Vocabulary::kMissing) {
       *out = whole;
     } else {
-      size = drops_bytes ? make_of_known(word, length, out, poll, draws)
-                         : write_merged(word, length, word, out, poll, draws);
+      size = drops_bytes ? merger_.write_known(word, length, out, poll, draws)
+                         : merger_.write(word, length, word, out, poll, draws);
       if (kDraws) return out + size;
     }
     // Long pieces are as many as sentences, and have a cache of words.
-    const bool recurs = length <= kLongestInterleaved || (length <= kLongestWord && !long_piece_merger_);
+    const bool recurs = length <= kLongestInterleaved || (length <= kLongestWord && !merger_.has_long_pieces());
     if (recurs) table_.insert(key, slot, word, length, ids_of(out, size));
     return out + size;
   }
@@ -309,7 +289,8 @@ class WordIds {
 
   WordIds& piece_ids() {
     if (!piece_ids_) {
-      piece_ids_ = std::make_unique<WordIds>(vocabulary_, backtracking_, long_pieces_, simd_, false, false);
+      piece_ids_ =
+          std::make_unique<WordIds>(vocabulary_, merger_.backtracking, merger_.long_pieces, merger_.simd, false, false);
     }
     return *piece_ids_;
   }
@@ -376,31 +357,6 @@ class WordIds {
     return static_cast<std::size_t>(ids_end - ids);
   }
 
-  // Writes the ids of a word that is merged without its bytes that have no token, and returns their number. The
-  // placeholders of these come last, so that the ids still cover all bytes of the word; the encoder removes them.
-  template <class Draws>
-  std::size_t make_of_known(const Byte* word, std::size_t length, std::uint32_t* out, const PollFunction& poll,
-                            const Draws& draws) {
-    known_.clear();
-    std::copy_if(word, word + length, std::back_inserter(known_),
-                 [&](Byte byte) { return vocabulary_.id(byte) < Vocabulary::kMissing; });
-    std::size_t size = known_.empty() ? 0 : write_merged(known_.data(), known_.size(), word, out, poll, draws);
-    for (std::size_t i = known_.size(); i < length; ++i) out[size++] = Vocabulary::kMissing;
-    return size;
-  }
-
-  // `place` is the place of the word in the text.
-  std::size_t write_merged(const Byte* word, std::size_t length, const Byte* place, std::uint32_t* out,
-                           const PollFunction& poll, const TextDraws& draws) {
-    return dropout_merger_.merge(word, length, WordDraws(draws, place), out, poll);
-  }
-  std::size_t write_merged(const Byte* word, std::size_t length, const Byte*, std::uint32_t* out,
-                           const PollFunction& poll, NoDraws) {
-    const std::vector<Symbol>& symbols = merge(word, length, poll);
-    for (std::size_t i = 0; i < symbols.size(); ++i) out[i] = vocabulary_.id(symbols[i]);
-    return vocabulary_.expand(out, symbols.size());
-  }
-
   Ids ids_of(const std::uint32_t* ids, std::size_t size) {
     if (size > kInline) {
       const auto place = static_cast<std::uint32_t>(long_.size());
@@ -413,41 +369,10 @@ class WordIds {
     return value;
   }
 
-  const std::vector<Symbol>& merge(const Byte* word, std::size_t length, const PollFunction& poll) {
-    if (const auto* const few = backtracking_.is_ready() ? nullptr : few_bytes_.get(word, length, poll)) {
-      return few->merge(word, length, symbols_, poll) ? symbols_ : merger_.merge(word, length, poll);
-    }
-    const bool pays =
-        length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_ += Merger::heap_steps(length));
-    const LongPieces* const pieces = pays && long_pieces_ != nullptr ? long_pieces_->get(poll) : nullptr;
-    if (pieces == nullptr) return merge_whole(word, length, poll);
-    if (!long_piece_merger_) long_piece_merger_ = std::make_unique<LongPieceMerger>(*pieces, simd_);
-    pieces_.clear();
-    const auto merge_stretch = [&](const Byte* begin, std::size_t size) {
-      const std::vector<Symbol>& merged = merge_whole(begin, size, poll);
-      pieces_.insert(pieces_.end(), merged.begin(), merged.end());
-    };
-    long_piece_merger_->merge(word, length, pieces_, merge_stretch, poll);
-    return pieces_;
-  }
-
-  const std::vector<Symbol>& merge_whole(const Byte* word, std::size_t length, const PollFunction& poll) {
-    if (length > Merger::kLongestScan && backtracking_.pays_after(heap_steps_)) {
-      const Backtracking& backtracking = backtracking_.get(poll);
-      if (backtracking.is_exact() && backtracking.merge(word, length, symbols_, poll)) return symbols_;
-    }
-    return merger_.merge(word, length, poll);
-  }
-
   const Vocabulary& vocabulary_;
-  const LazyBacktracking& backtracking_;
-  const LazyLongPieces* const long_pieces_;
-  const Simd simd_;
   const MergeTables merge_tables_;
   const MergeInterleaved merge_interleaved_;
-  Merger merger_;
-  FewBytesBacktracking few_bytes_;
-  DropoutMerger dropout_merger_;
+  WordMerger merger_;
   const bool finds_whole_words_, cuts_words_;
   std::vector<PendingWord> missed_;  // words that are not merged yet, and their keys
   std::vector<Key> missed_keys_;
@@ -457,10 +382,6 @@ class WordIds {
   std::vector<std::uint32_t> ids_of_pieces_;
   std::vector<std::uint32_t*> cut_ends_;  // of the ids of each word
   std::unique_ptr<WordIds> piece_ids_;
-  std::unique_ptr<LongPieceMerger> long_piece_merger_;
-  std::vector<Symbol> symbols_, pieces_;
-  std::vector<Byte> known_;     // the bytes of a word that have a token
-  std::size_t heap_steps_ = 0;  // steps that words took so far, or would have taken
   Table table_;
   std::vector<Id> long_;  // ids of words that do not fit their entry, each padded to a multiple of kSlack
 };
