@@ -169,6 +169,9 @@ class Chain:
         self, stages: list[tuple[bytes, int, list[bytes], bytes, int, int, int, int, int, bytes]], cuts: bytes
     ) -> None: ...
 
+class MayNotBeNfc(ValueError):
+    pass
+
 class PrefixCache:
     """The store of `hf_bpe.encoding.PrefixCache`, which encoders share by `with_prefix_cache`.
 
@@ -186,9 +189,6 @@ class PrefixCache:
 
     def clear(self) -> None:
         """Drop all texts, and the statistics."""
-
-class MayNotBeNfc(ValueError):
-    pass
 
 class TextEncoder:
     """What `Encoder.text_encoder` returns a method of."""

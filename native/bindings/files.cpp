@@ -65,7 +65,7 @@ Typed<nb::list, "list[bytes | None]"> from_printable(const Strings& texts) {
 }
 
 // Tokens in `kept` have the str that it gives instead.
-Strings to_printable(const Typed<nb::list, "list[bytes]">& tokens, const Typed<nb::dict, "dict[bytes, str]">& kept) {
+Strings to_printable(const ByteStrings& tokens, const Typed<nb::dict, "dict[bytes, str]">& kept) {
   nb::list texts;
   std::u16string characters;
   for (nb::handle token : items_of(tokens.value, "tokens")) {
@@ -180,11 +180,8 @@ Typed<nb::object, "tuple[list[tuple[bytes, bytes]], bytes, bytes] | None"> read_
   std::vector<std::uint32_t> ids;
   for (nb::handle token : held) views.push_back(token.is_none() ? std::string_view() : view_of(token, "tokens"));
   for (nb::handle id : held_ids) ids.push_back(number_of<std::uint32_t>(id, "ids"));
-  std::optional<MergesFile> file;
-  {
-    const NoGil no_gil;  // what is read is bytes, which cannot change
-    file = read_merges({text.c_str(), text.size()}, views);
-  }
+  const std::optional<MergesFile> file = without_gil(  // what is read is bytes, which cannot change
+      [&](const PollFunction&) { return read_merges({text.c_str(), text.size()}, views); });
   return file ? nb::object(merges_of(*file, held, ids)) : nb::none();
 }
 
@@ -196,7 +193,7 @@ bool are_distinct(std::vector<std::uint32_t> ids) {
 // Token as it is written → id, and the tokens as bytes, None for those that are none. Irregular if an entry is not
 // UTF-8, or two have the same text or id.
 struct Vocab {
-  explicit Vocab(const VocabJson& vocab, bool with_tokens = true) {
+  Vocab(const VocabJson& vocab, bool with_tokens) {
     const std::size_t size = vocab.entries.size();
     ids.reserve(size);
     for (const VocabJson::Entry& entry : vocab.entries) {
@@ -228,7 +225,7 @@ Typed<nb::object, "tuple[dict[str, int], list[bytes | None]] | None"> read_vocab
     JsonCursor cursor({text.c_str(), text.size()});
     if (!vocab.read(cursor) || !cursor.is_end()) return nb::none();
   }
-  const Vocab read(vocab);
+  const Vocab read(vocab, true);
   return read.is_regular ? nb::object(nb::make_tuple(read.entries, read.tokens)) : nb::none();
 }
 
@@ -243,31 +240,31 @@ nb::object rest_of(std::string_view text, const ModelJson& model) {
   return bytes_from(rest);
 }
 
-std::optional<ModelJson> parse_model(std::string_view text, bool as_text) {
-  const NoGil no_gil;
-  return read_model_json(text, as_text ? TokenForm::kText : TokenForm::kPrintable);
+// What `make` makes of the rest of a tokenizer.json, its vocabulary and its merges; None if it is irregular.
+template <class Make>
+nb::object read_with(const nb::bytes& content, bool as_text, bool with_tokens, const Make& make) {
+  const std::string_view text(content.c_str(), content.size());
+  const std::optional<ModelJson> model = without_gil(
+      [&](const PollFunction&) { return read_model_json(text, as_text ? TokenForm::kText : TokenForm::kPrintable); });
+  if (!model) return nb::none();
+  const Vocab vocab(model->vocab, with_tokens);
+  return vocab.is_regular ? nb::object(make(rest_of(text, *model), vocab, model->merges)) : nb::none();
 }
 
 Typed<nb::object,
       "tuple[bytes, dict[str, int], list[bytes | None], "
       "tuple[list[tuple[bytes, bytes]], bytes, bytes]] | None">
 read_model_of(const nb::bytes& content, bool as_text) {
-  const std::string_view text(content.c_str(), content.size());
-  const std::optional<ModelJson> model = parse_model(text, as_text);
-  if (!model) return nb::none();
-  const Vocab vocab(model->vocab);
-  if (!vocab.is_regular) return nb::none();
-  return nb::make_tuple(rest_of(text, *model), vocab.entries, vocab.tokens,
-                        merges_of(model->merges, items_of(vocab.tokens, "tokens"), vocab.ids));
+  return read_with(content, as_text, true, [](const nb::object& rest, const Vocab& vocab, const MergesFile& merges) {
+    return nb::make_tuple(rest, vocab.entries, vocab.tokens,
+                          merges_of(merges, items_of(vocab.tokens, "tokens"), vocab.ids));
+  });
 }
 
 Typed<nb::object, "tuple[bytes, dict[str, int], bytes] | None"> read_model_ids(const nb::bytes& content, bool as_text) {
-  const std::string_view text(content.c_str(), content.size());
-  const std::optional<ModelJson> model = parse_model(text, as_text);
-  if (!model) return nb::none();
-  const Vocab vocab(model->vocab, false);
-  if (!vocab.is_regular) return nb::none();
-  return nb::make_tuple(rest_of(text, *model), vocab.entries, ids_of(model->merges, vocab.ids));
+  return read_with(content, as_text, false, [](const nb::object& rest, const Vocab& vocab, const MergesFile& merges) {
+    return nb::make_tuple(rest, vocab.entries, ids_of(merges, vocab.ids));
+  });
 }
 
 }  // namespace

@@ -189,6 +189,7 @@ class CopiedSpan {
  public:
   // Text i is from begins[i] to ends[i]. Throws unless each is within the buffer.
   CopiedSpan(nb::handle buffer, const std::vector<std::int64_t>& begins, const std::vector<std::int64_t>& ends) {
+    if (begins.size() != ends.size()) throw nb::value_error("begins, ends: expected one of each for a text");
     Py_buffer view;
     if (PyObject_GetBuffer(buffer.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
     bool are_inside = true;
@@ -200,23 +201,22 @@ class CopiedSpan {
       last = std::max(last, ends[i]);
     }
     if (are_inside && first < last) {
-      begin_ = first;
       const Byte* data = static_cast<const Byte*>(view.buf);
       copy_.assign(data + first, data + last);
     }
     PyBuffer_Release(&view);
     if (!are_inside) throw nb::value_error("begins, ends: expected positions in order and within the data");
+    texts.reserve(begins.size());
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      const Byte* begin = copy_.data() + (begins[i] == ends[i] ? 0 : begins[i] - first);
+      texts.push_back({begin, begin + (ends[i] - begins[i])});
+    }
   }
 
-  // For an empty text any position will do.
-  const Byte* at(std::int64_t position) const {
-    const std::int64_t place = std::clamp<std::int64_t>(position - begin_, 0, static_cast<std::int64_t>(copy_.size()));
-    return copy_.data() + place;
-  }
+  std::vector<Text> texts;
 
  private:
   std::vector<Byte> copy_ = std::vector<Byte>(1);  // never without memory
-  std::int64_t begin_ = 0;
 };
 
 }  // namespace hf_bpe

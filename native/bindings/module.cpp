@@ -1,9 +1,7 @@
 // Python bindings of the core, which convert types, release the GIL and map errors, and compute nothing.
 #include <limits>
-#include <map>
 
 #include "added_tokens/cuts.hpp"
-#include "bindings/prefix_cache.hpp"
 #include "bindings/python.hpp"
 #include "count/counter.hpp"
 #include "count/word_counts.hpp"
@@ -46,14 +44,6 @@ Merges merges_of(const std::function<Learned(const std::function<void(const Lear
   return merges;
 }
 
-// The memory of learn_merges in bytes, without the words.
-std::uint64_t training_bytes_of(const Words& words, const FirstTokens::Merges& initial,
-                                const TrainingOptions& options) {
-  Poll poll{nb::none()};
-  const NoGil no_gil;
-  return training_bytes(words, initial, options, [&] { poll(0); });
-}
-
 // The words of a run from a Python function, which reads it from its beginning each time.
 RunWords run_of(const nb::object& open) {
   return RunWords([&open] {
@@ -61,8 +51,6 @@ RunWords run_of(const nb::object& open) {
     return refill_from(open());
   });
 }
-
-using ByteStrings = Typed<nb::list, "list[bytes]">;
 
 std::vector<std::string> strings_of(const nb::list& all) {
   std::vector<std::string> strings;
@@ -216,10 +204,9 @@ std::size_t find_last_cut_in(nb::bytes text, const GivenPattern& pattern, const 
   const AddedTokens added(plain_tokens(strings_of(tokens)));
   const Pattern known = pattern_of(pattern);
   const Text whole{bytes_of(text), bytes_of(text) + text.size()};
-  Poll poll{nb::none()};
-  const NoGil no_gil;
-  const PollFunction poll_in_loop = [&] { poll(0); };
-  return find_last_cut(whole, {.pattern = known, .tokens = added, .poll = poll_in_loop});
+  return without_gil([&](const PollFunction& poll) {
+    return find_last_cut(whole, {.pattern = known, .tokens = added, .poll = poll});
+  });
 }
 
 }  // namespace
@@ -342,7 +329,9 @@ Returns:
         training.encoding = {pattern_of(parts), threads};
         training.sharing = {threads};
         set_alphabet(training, alphabet.value);
-        return training_bytes_of(run_of(counts), merges_from(initial), training);
+        const RunWords words = run_of(counts);
+        const FirstTokens::Merges first = merges_from(initial);
+        return without_gil([&](const auto& poll) { return training_bytes(words, first, training, poll); });
       },
       "counts"_a, "initial"_a, nb::kw_only(), "max_merges"_a, "parts"_a.none(), "threads"_a,
       "alphabet"_a.none() = nb::none(),
@@ -352,12 +341,7 @@ Returns:
       "count_characters",
       [](const OpenRun& counts) {
         const RunWords words = run_of(counts);
-        Poll poll{nb::none()};
-        std::map<std::uint32_t, std::uint64_t> found;
-        {
-          const NoGil no_gil;
-          found = count_characters(words, [&] { poll(0); });
-        }
+        const auto found = without_gil([&](const auto& poll) { return count_characters(words, poll); });
         nb::dict numbers;
         for (const auto& [code, count] : found) numbers[nb::int_(code)] = count;
         return Typed<nb::dict, "dict[int, int]">(numbers);
@@ -369,12 +353,11 @@ Returns:
   module.def("simd_names", &names_of_simd,
              "Return what the scanner can use on this machine: \"scalar\", and \"avx2\" or \"neon\".");
 
-  module.def(
-      "find_last_cut", &find_last_cut_in, "text"_a, "pattern"_a.none(), "special_tokens"_a,
-      R"(Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is none.)");
+  module.def("find_last_cut", &find_last_cut_in, "text"_a, "pattern"_a.none(), "special_tokens"_a,
+             "Return the last place at which text can be cut without changing a count, whatever follows; 0 if there is "
+             "none.");
 
   bind_patterns(module);
-  bind_prefix_cache(module);
   bind_encoder(module);
   bind_files(module);
   bind_nfc(module);

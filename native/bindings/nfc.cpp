@@ -27,13 +27,8 @@ Numbers texts_beyond_nfc(const Typed<nb::list, "list[AnyText]">& texts) {
 }
 
 Numbers spans_beyond_nfc(const nb::object& data, const GivenNumbers& begins, const GivenNumbers& ends) {
-  const std::vector<std::int64_t> starts = numbers_in(begins, "begins"), stops = numbers_in(ends, "ends");
-  if (starts.size() != stops.size()) throw nb::value_error("begins, ends: expected one of each for a text");
-  const CopiedSpan copied(data, starts, stops);
-  std::vector<Text> texts;
-  texts.reserve(starts.size());
-  for (std::size_t i = 0; i < starts.size(); ++i) texts.push_back({copied.at(starts[i]), copied.at(stops[i])});
-  return beyond_nfc(texts);
+  const CopiedSpan copied(data, numbers_in(begins, "begins"), numbers_in(ends, "ends"));
+  return beyond_nfc(copied.texts);
 }
 
 }  // namespace

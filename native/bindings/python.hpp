@@ -108,6 +108,14 @@ class Poll {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
 };
 
+// What a call returns without the GIL; it is given what checks for Ctrl-C.
+template <class Call>
+auto without_gil(const Call& call) {
+  Poll poll{nb::none()};
+  const NoGil no_gil;
+  return call(PollFunction([&] { poll(0); }));
+}
+
 // Runs signal handlers and propagates their exceptions; for loops that hold the GIL.
 inline const PollFunction kCheckSignals = [] {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();

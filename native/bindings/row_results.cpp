@@ -56,11 +56,8 @@ nb::tuple arrays_of(const Rows& rows, std::size_t length, std::int64_t pad_id, b
   if (rows.count() != 0 && length > static_cast<std::size_t>(-1) / 16 / rows.count()) throw std::bad_alloc();
   auto filled = make_array<std::int64_t>(rows.count() * length);
   auto mask = make_array<std::int64_t>(rows.count() * length);
-  {
-    Poll poll{nb::none()};
-    const NoGil no_gil;
-    rows.write_padded(length, pad_id, is_left, filled.get(), mask.get(), [&] { poll(0); });
-  }
+  without_gil(
+      [&](const PollFunction& poll) { rows.write_padded(length, pad_id, is_left, filled.get(), mask.get(), poll); });
   return nb::make_tuple(to_array(filled.release(), {rows.count(), length}),
                         to_array(mask.release(), {rows.count(), length}));
 }

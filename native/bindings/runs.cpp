@@ -38,12 +38,8 @@ class PyRunMerger {
   nb::bytes read(std::size_t size) {
     const Occupied occupied(flag_);
     Whole whole(is_broken_);
-    Poll poll{nb::none()};
     std::string piece;
-    {
-      const NoGil no_gil;
-      run_->read(size, piece, [&] { poll(piece.size()); });
-    }
+    without_gil([&](const PollFunction& poll) { run_->read(size, piece, poll); });
     nb::bytes bytes(piece.data(), piece.size());
     whole.keep();
     return bytes;
@@ -113,12 +109,7 @@ RunReader::Refill hf_bpe::refill_from(nb::handle run) {
 }
 
 Typed<nb::object, "RunMerger"> hf_bpe::merger_of(std::vector<WordCounts> tables) {
-  std::unique_ptr<MergedRun> merged;
-  {
-    Poll poll{nb::none()};
-    const NoGil no_gil;
-    merged = std::make_unique<TableMerger>(std::move(tables), [&] { poll(0); });
-  }
+  auto merged = without_gil([&](const auto& poll) { return std::make_unique<TableMerger>(std::move(tables), poll); });
   return nb::cast(new PyRunMerger(std::move(merged)), nb::rv_policy::take_ownership);
 }
 

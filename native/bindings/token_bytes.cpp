@@ -1,8 +1,6 @@
 // Python bindings of what the tokens of vocabularies stand for.
 #include "encode/token_bytes.hpp"
 
-#include <cstring>
-
 #include "bindings/arrays.hpp"
 #include "bindings/python.hpp"
 
@@ -28,12 +26,7 @@ TokenBytes tokens_of(const nb::bytes& data, const nb::bytes& offsets) {
 
 nb::bytes join_tokens(const nb::bytes& data, const nb::bytes& offsets, const GivenIds& ids) {
   const Ids given = ids_of(ids, "ids: expected a uint32 array of one dimension");
-  std::string joined;
-  {
-    Poll poll{nb::none()};
-    const NoGil no_gil;
-    joined = tokens_of(data, offsets).join(given, [&] { poll(0); });
-  }
+  const std::string joined = without_gil([&](const auto& poll) { return tokens_of(data, offsets).join(given, poll); });
   return nb::bytes(joined.data(), joined.size());
 }
 
@@ -41,13 +34,9 @@ Typed<nb::object, "Numbers"> longest_prefixes_of(const nb::bytes& data, const nb
                                                  const nb::bytes& other_data, const nb::bytes& other_offsets,
                                                  const GivenIds& candidates) {
   const Ids given = ids_of(candidates, "candidates: expected a uint32 array of one dimension");
-  std::vector<std::int64_t> found;
-  {
-    Poll poll{nb::none()};
-    const NoGil no_gil;
-    found = longest_prefixes(tokens_of(data, offsets), tokens_of(other_data, other_offsets), given, [&] { poll(0); });
-  }
-  return to_array(found);
+  return to_array(without_gil([&](const auto& poll) {
+    return longest_prefixes(tokens_of(data, offsets), tokens_of(other_data, other_offsets), given, poll);
+  }));
 }
 
 }  // namespace

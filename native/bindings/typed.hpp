@@ -29,6 +29,7 @@ struct Typed {
 };
 
 using GivenPattern = Typed<nb::object, "str | Chain">;  // of parameters that may be None
+using ByteStrings = Typed<nb::list, "list[bytes]">;
 using Merges = Typed<nb::list, "list[tuple[bytes, bytes]]">;
 
 }  // namespace hf_bpe

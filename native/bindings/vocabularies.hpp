@@ -1,0 +1,128 @@
+// The vocabulary and merges of an encoder, converted from dicts, lists and bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "bindings/python.hpp"
+#include "merge/characters.hpp"
+#include "merge/vocabulary.hpp"
+
+namespace hf_bpe {
+
+// A copy of the ids and bytes in a dict, whose objects may be anywhere in memory.
+class GivenTokens {
+ public:
+  explicit GivenTokens(const nb::dict& dict) {
+    if (!read_in_place(dict)) {
+      items.clear();
+      bytes_.clear();
+      for (const auto& [key, value] : items_of(dict)) add(key, value);
+    }
+    for (std::size_t begin = 0; auto& [id, token] : items) {
+      token = std::string_view(bytes_).substr(begin, token.size());
+      begin += token.size();
+    }
+  }
+  GivenTokens(const GivenTokens&) = delete;
+  GivenTokens& operator=(const GivenTokens&) = delete;
+  Vocabulary::Tokens items;
+
+ private:
+  // False for a key whose conversion may run Python code, which may change the dict.
+  bool read_in_place(const nb::dict& dict) {
+    const nb::ft_object_guard lock(dict);
+    items.reserve(dict.size());
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(dict.ptr(), &at, &key, &value);) {
+      if (!PyLong_CheckExact(key)) return false;
+      add(key, value);
+    }
+    return true;
+  }
+
+  void add(nb::handle key, nb::handle value) {
+    items.emplace_back(number_of<std::uint32_t>(key, "ids"), view_of(value, "tokens"));
+    bytes_ += items.back().second;
+  }
+
+  std::string bytes_;
+};
+
+inline std::vector<std::uint32_t> numbers_of(const nb::bytes& given) {
+  if (given.size() % sizeof(std::uint32_t) != 0) throw nb::value_error("expected uint32 in bytes");
+  std::vector<std::uint32_t> numbers(given.size() / sizeof(std::uint32_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), given.c_str(), given.size());
+  return numbers;
+}
+
+inline PrefixSpace prefix_space_of(unsigned number) {
+  if (number > static_cast<unsigned>(PrefixSpace::kFirstUnlessSpace)) throw nb::value_error("prefix: expected 0 to 3");
+  return static_cast<PrefixSpace>(number);
+}
+
+inline std::vector<Vocabulary::Merge> merges_of(const GivenTokens& vocab, const nb::list& merges) {
+  const Held held = items_of(merges, "merges");
+  std::vector<std::pair<std::string_view, std::string_view>> pairs;
+  pairs.reserve(held.size());
+  for (nb::handle merge : held) {  // tuples keep their bytes alive
+    if (!PyTuple_Check(merge.ptr()) || PyTuple_GET_SIZE(merge.ptr()) != 2)
+      throw nb::type_error("merges: expected pairs");
+    pairs.emplace_back(view_of(PyTuple_GET_ITEM(merge.ptr(), 0), "merges"),
+                       view_of(PyTuple_GET_ITEM(merge.ptr(), 1), "merges"));
+  }
+  return Vocabulary::find_tokens(vocab.items, pairs);
+}
+
+// All tokens but some; none without a list.
+inline Vocabulary::Tokens whole_words_of(const GivenTokens& vocab, const std::optional<ByteStrings>& excluded_tokens) {
+  Vocabulary::Tokens words;
+  if (!excluded_tokens) return words;
+  const Held held = items_of(excluded_tokens->value, "excluded_tokens");
+  std::unordered_set<std::string_view> excluded;
+  std::set<std::size_t> sizes;  // of few tokens
+  for (nb::handle token : held) {
+    excluded.insert(view_of(token, "excluded_tokens"));
+    sizes.insert(view_of(token, "excluded_tokens").size());
+  }
+  words.reserve(vocab.items.size());
+  for (const auto& item : vocab.items) {
+    if (!sizes.contains(item.second.size()) || !excluded.contains(item.second)) words.push_back(item);
+  }
+  return words;
+}
+
+// The merges of ids in 32 bits, three for each merge: both parts and the result.
+inline std::vector<Vocabulary::Merge> merges_by_id(const GivenTokens& vocab, const nb::bytes& merge_ids) {
+  constexpr std::uint32_t kMaxId = (1 << 21) - 1, kNone = 0xFFFFFFFF;
+  std::vector<std::uint32_t> places;  // by id
+  bool are_ids = true;                // whether every place is its id
+  for (std::uint32_t place = 0; place < vocab.items.size(); ++place) {
+    const std::uint32_t id = vocab.items[place].first;
+    if (id > kMaxId) throw nb::value_error("merge_ids: expected ids below 2**21");
+    if (id >= places.size()) places.resize(std::size_t{id} + 1, kNone);
+    places[id] = place;
+    are_ids &= id == place;
+  }
+  if (merge_ids.size() % sizeof(Vocabulary::Merge) != 0) throw nb::value_error("merge_ids: expected three a merge");
+  std::vector<Vocabulary::Merge> merges(merge_ids.size() / sizeof(Vocabulary::Merge));
+  if (!merges.empty()) std::memcpy(merges.data(), merge_ids.c_str(), merge_ids.size());
+  if (are_ids) return merges;  // the vocabulary refuses others
+  for (auto& [first, second, result] : merges) {
+    for (std::uint32_t* id : {&first, &second, &result}) {
+      if (*id >= places.size() || places[*id] == kNone) throw nb::value_error("merge_ids: an id of no token");
+      *id = places[*id];
+    }
+  }
+  return merges;
+}
+
+}  // namespace hf_bpe
