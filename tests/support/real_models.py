@@ -3,10 +3,8 @@
 import base64
 from functools import cache
 
-from hf_bpe import BPEModel
+from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.conversion import recover_merges
-from hf_bpe.formats import Pipeline
-from hf_bpe.formats._tokenizer_json import read_tokenizer_json
 
 SPECIALS = {
     "r50k": {"<|endoftext|>": 50256},
@@ -31,4 +29,4 @@ def tiktoken_model(test_data, name):
 
 @cache
 def real_pipeline(test_data, name):
-    return Pipeline.of(read_tokenizer_json(test_data / "tokenizers" / name / "tokenizer.json"))
+    return BPETokenizer.convert_from(test_data / "tokenizers" / name / "tokenizer.json").pipeline
