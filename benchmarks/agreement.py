@@ -1,4 +1,4 @@
-"""What peers made of the same text is compared before any time is worth a look."""
+"""Outputs of peers for the same text are compared before any time is worth a look."""
 
 from __future__ import annotations
 

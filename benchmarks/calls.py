@@ -1,4 +1,4 @@
-"""What users of transformers call, in one process, in turns: `python -m benchmarks calls FILE... --gpt2 FOLDER`.
+"""Calls of users of transformers, in one process, in turns: `python -m benchmarks calls FILE... --gpt2 FOLDER`.
 
 All libraries have encoded other documents before, as in a service that has run for a while, and take turns call by
 call, so that a busy machine is as busy for each: what a call costs besides encoding shows best this way. Everything

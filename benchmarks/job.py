@@ -1,4 +1,4 @@
-"""What one run has to do: the same words for the process that starts it and the process that does it."""
+"""The work of one run: the same words for the process that starts it and the process that does it."""
 
 from __future__ import annotations
 

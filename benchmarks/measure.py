@@ -1,4 +1,4 @@
-"""What one process measures of itself."""
+"""Measurements of a process by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done with a tokenizer, the same for every peer of `benchmarks.encoders`.
+"""Tasks with a tokenizer, the same for every peer of `benchmarks.encoders`.
 
 A task is named as its subcommand. What is done when it is made is not timed; `run` is. See `benchmarks.peers.Task`.
 """

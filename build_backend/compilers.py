@@ -1,4 +1,4 @@
-"""What compiles the native core: a C++20 compiler of the machine, else zig, which pip can install."""
+"""The compiler of the native core: a C++20 compiler of the machine, else zig, which pip can install."""
 
 from __future__ import annotations
 

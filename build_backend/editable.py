@@ -1,4 +1,4 @@
-"""What an editable install puts into the environment."""
+"""Contents of an editable install in the environment."""
 
 from __future__ import annotations
 

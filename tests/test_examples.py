@@ -1,4 +1,4 @@
-"""What this package does, in small examples. Start reading here.
+"""The package in small examples. Start reading here.
 
 The corpus is so small that every result can be checked by hand. The other test files prove that the same holds for any
 text, with every option.

@@ -14,7 +14,7 @@ from benchmarks.job import Job
 
 
 class Tokenizer(Protocol):
-    """What one peer offers. A method that it does not have is a task that it cannot do."""
+    """One peer: a method for each task that it can do."""
 
     entry_points: Mapping[str, str]
     """Name of a method → what in the library it calls, for the readers of results."""

@@ -16,10 +16,10 @@ from benchmarks.job import Job
 
 
 class Task(Protocol):
-    """What one peer does in one run. Importing its module and making this object are not timed; `run` is."""
+    """The work of one peer in one run. Importing its module and making this object are not timed; `run` is."""
 
     entry_point: str
-    """What the peer is given and what, besides its work, the timed part holds; for the readers of results."""
+    """The peer's input and what, besides its work, the timed part holds; for the readers of results."""
 
     ties: tuple[str, ...]
     """Training only: the ways this peer can order pairs of equal count, the first its own."""
@@ -28,7 +28,7 @@ class Task(Protocol):
     """Training only, False if missing: `run` consumes `read_documents`, whose share of the time is measured apart."""
 
     bytes: int
-    """How much text `run` works on; of all files if missing."""
+    """The amount of text that `run` works on; of all files if missing."""
 
     def __init__(self, job: Job) -> None: ...
 

@@ -21,7 +21,7 @@ from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.paths import local_path
 
 StorageOptions = Mapping[str, Any]
-"""What fsspec takes to reach a URL, such as `endpoint_url`; they may be secret, so hf_bpe writes them nowhere."""
+"""Options of fsspec for reaching a URL, such as `endpoint_url`; they may be secret, so hf_bpe writes them nowhere."""
 
 STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "r2")
 """The protocols of object stores."""

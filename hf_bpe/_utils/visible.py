@@ -87,7 +87,7 @@ class VisiblePart(NamedTuple):
 
     @property
     def ends_line(self) -> bool:
-        """Whether this is the sign for a newline."""
+        """True if this is the sign for a newline."""
         return self.is_sign and self.text == _SIGNS["\n"]
 
 

@@ -1,4 +1,4 @@
-"""What ids stand for: bytes of tokens, spans of ids, alignment of two tokenizers, translation between vocabularies.
+"""The text of ids: bytes of tokens, spans of ids, alignment of two tokenizers, translation between vocabularies.
 
 All take the tokenizers of hf_bpe and any fast tokenizer of transformers with a byte-level vocabulary or one with byte
 fallback; only a `Translator` writes the ids of a tokenizer of hf_bpe. They need the native core.

@@ -1,4 +1,4 @@
-"""Which bytes and which characters of the decoded text each of some given ids stands for."""
+"""Bytes and characters of the decoded text that each of some ids stands for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TokenBytes(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Where the text of each id is.
+    """The place of each id in the text.
 
     Attributes:
         bytes: int64, of shape (number of ids, 2): begin and end in the UTF-8 of the text; each begins where the one

@@ -64,7 +64,7 @@ class TokenTable:
 
     @cached_property
     def is_byte(self) -> Flags:
-        """Whether a token of characters stands for a byte that has no character of its own."""
+        """True if a token of characters stands for a byte that has no character of its own."""
         flags: Flags = np.zeros(self.size, bool)
         if self.decoder is not None:
             ids = np.flatnonzero(self.sizes == 1).tolist()
@@ -73,7 +73,7 @@ class TokenTable:
 
     @cached_property
     def characters(self) -> Numbers:
-        """How many characters begin in each token, if it is part of valid UTF-8."""
+        """The number of characters that begin in each token, if it is part of valid UTF-8."""
         is_begin = np.frombuffer(self.data, np.uint8) & 0xC0 != 0x80
         before = np.concatenate([[0], np.cumsum(is_begin)])
         counts: Numbers = np.diff(before[self.offsets])
@@ -81,7 +81,7 @@ class TokenTable:
 
     @cached_property
     def begins_inside(self) -> Flags:
-        """Whether a token begins inside a character."""
+        """True if a token begins inside a character."""
         flags: Flags = np.zeros(self.size, bool)
         first = self.offsets[:-1][self.sizes > 0]
         flags[self.sizes > 0] = np.frombuffer(self.data, np.uint8)[first] & 0xC0 == 0x80
@@ -89,7 +89,7 @@ class TokenTable:
 
     @cached_property
     def is_text(self) -> Flags:
-        """Whether a token by itself is valid UTF-8."""
+        """True if a token by itself is valid UTF-8."""
         high = np.concatenate([[0], np.cumsum(np.frombuffer(self.data, np.uint8) >= 0x80)])
         flags: Flags = np.diff(high[self.offsets]) == 0
         others = np.flatnonzero(~flags)

@@ -1,4 +1,4 @@
-"""What analysis takes as a tokenizer."""
+"""The tokenizers that analysis takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tokens may follow ids so that they are the beginning of the ids of some text."""
+"""Tokens that may follow ids so that they are the beginning of the ids of some text."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class CanonicalIds:
 
     @cached_property
     def _is_prefix_closed(self) -> bool:
-        """Whether each beginning of canonical ids that is text is canonical.
+        """True if each beginning of canonical ids that is text is canonical.
 
         If there is one pre-token between added tokens, this is so for merges: none of them crosses a boundary of
         tokens, so the tokens before it are made without what follows.

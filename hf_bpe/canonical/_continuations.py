@@ -1,4 +1,4 @@
-"""Where a pattern lets tokens begin and end, for all tokens of a vocabulary at once.
+"""Places where a pattern lets tokens begin and end, for all tokens of a vocabulary at once.
 
 Named patterns tell characters apart by a few classes, and never cut inside a run of letters or signs of one class. So
 tokens fall into groups of equal classes, and so do ends of texts. One member of a group is split after one text of each

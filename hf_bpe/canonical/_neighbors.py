@@ -1,4 +1,4 @@
-"""Which tokens may stand side by side inside a pre-token: the theorem of stable neighbors, for whole rows of tokens.
+"""Tokens that may stand side by side inside a pre-token: the theorem of stable neighbors, for whole rows of tokens.
 
 Two tokens are stable if their joined bytes are encoded to just these two (docs/explanation/algorithm.md, section 8).
 They are not if a merge (a, b) crosses between them: a is a token on the right edge of the tree of the first, b on the

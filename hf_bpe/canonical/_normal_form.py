@@ -1,4 +1,4 @@
-"""Which tokens may follow a text in normalization form C so that it stays in that form.
+"""Tokens that may follow a text in normalization form C so that it stays in that form.
 
 Text in the form is what encoding leaves as it is, so canonical ids have no other. Each part of a text in the form is in
 it, and where a segment begins, which is a character with the marks that join it, two such parts make a text in the form

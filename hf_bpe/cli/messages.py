@@ -1,4 +1,4 @@
-"""What commands say on standard error: messages in one voice, warnings, logs, and phases that take a while.
+"""Messages of commands on standard error: one voice, warnings, logs, and phases that take a while.
 
 Results go to standard output. Colors are used on terminals, unless NO_COLOR is set.
 """

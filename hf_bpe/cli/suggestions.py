@@ -1,4 +1,4 @@
-"""What somebody may have meant who gave an option or a command that does not exist."""
+"""Suggestions for an option or a command that does not exist."""
 
 from __future__ import annotations
 

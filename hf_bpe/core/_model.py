@@ -141,12 +141,12 @@ class BPEModel:
 
     @property
     def lacks_bytes(self) -> bool:
-        """Whether the vocabulary is missing tokens for some bytes; never with `characters`, which say what becomes."""
+        """True if the vocabulary is missing tokens for some bytes; never with `characters`, which say what becomes."""
         return self.characters is None and [*map(len, self.vocab.values())].count(1) < 256
 
     @property
     def refuses_bytes(self) -> bool:
-        """Whether some bytes have no token and are not dropped, so that text with them needs an `unk_token`."""
+        """True if some bytes have no token and are not dropped, so that text with them needs an `unk_token`."""
         return not self.drop_missing_bytes and self.lacks_bytes
 
     @property

@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Skipped:
-    """What has been left out while reading.
+    """Text left out while reading.
 
     Attributes:
         files: files of which the rest was skipped; the text before that counts.

@@ -1,4 +1,4 @@
-"""What counts say of their text: the settings by which it was split, and the amount of each source."""
+"""The text that counts were made of: the settings by which it was split, and the amount of each source."""
 
 from __future__ import annotations
 

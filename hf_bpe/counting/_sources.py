@@ -121,12 +121,12 @@ class Shard:
 
     @property
     def is_file(self) -> bool:
-        """Whether this is a shard of a file, rather than an iterable."""
+        """True if this is a shard of a file, rather than an iterable."""
         return isinstance(self.source.data, str)
 
     @property
     def is_local(self) -> bool:
-        """Whether this is a shard of a local file."""
+        """True if this is a shard of a local file."""
         return self.is_file and not is_url(self.name)
 
     @property

@@ -77,7 +77,7 @@ class WordCounts:
     """
 
     settings: Settings
-    """How the text was split."""
+    """The splitting of the text."""
     scale: int
     """The number to divide counts by: 1, unless there were fractional weights."""
     total: int

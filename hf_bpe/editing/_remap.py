@@ -83,7 +83,7 @@ class Remap:
 
     @property
     def moves(self) -> bool:
-        """Whether a kept token has a different id."""
+        """True if a kept token has a different id."""
         return any(old != new for old, new in self.new_ids.items())
 
     def then(self, other: Remap) -> Remap:

@@ -74,7 +74,7 @@ class CharacterModelEncoder(NormalizingEncoder):
 
     @property
     def prepends_by_normalizer(self) -> bool:
-        """Whether a normalizer puts a space before each text, also before one that continues another."""
+        """True if a normalizer puts a space before each text, also before one that continues another."""
         return self._prepends
 
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> CharacterModelEncoder:

@@ -118,7 +118,7 @@ class Encoder(Protocol):
 
     @property
     def lacks_bytes(self) -> bool:
-        """Whether the model is missing tokens for some bytes."""
+        """True if the model is missing tokens for some bytes."""
 
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder:
         """Return an encoder for the same model with other added tokens."""

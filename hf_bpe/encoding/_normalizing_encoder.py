@@ -235,7 +235,7 @@ class NormalizingEncoder(Encoder):
         return all(self._is_whole(text, options) for text in texts)
 
     def _is_whole(self, text: AnyText, options: Options) -> bool:
-        """Whether a text gives the same ids without normalization: if it is normalized, so is each segment."""
+        """True if a text gives the same ids without normalization: if it is normalized, so is each segment."""
         if not self._is_clear or not isinstance(text, (str, bytes)):
             return self._is_clear  # the encoder refuses anything that is not text
         if self._looks_up and isinstance(text, str) and self._normalizer.is_local and not text.isascii():

@@ -15,7 +15,7 @@ _LEAST_BYTES = 1 << 17  # a few texts
 
 
 class PrefixCacheStatistics(NamedTuple):
-    """What a prefix cache has done, and what it holds.
+    """Figures of a prefix cache: hits, misses and contents.
 
     Attributes:
         texts: how many texts were looked up; shorter ones than 1024 bytes are not.

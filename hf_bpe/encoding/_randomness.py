@@ -55,7 +55,7 @@ ARGUMENTS: dict[str, Check] = {
 
 
 class Randomness(NamedTuple):
-    """How texts are encoded at random.
+    """The settings of encoding at random.
 
     Attributes:
         dropout: the probability with which BPE-dropout skips a candidate; 0 for none.

@@ -30,7 +30,7 @@ _FOR_THREADS = 1 << 17  # characters from which on threads pay
 
 
 class Change(NamedTuple):
-    """What became of the ids of a session.
+    """The change of a session's ids.
 
     Attributes:
         removed: how many of the last ids are gone.
@@ -274,7 +274,7 @@ class Session:
 
     @property
     def _puts_spaces(self) -> bool:
-        """Whether a space is put before text even where it continues other text."""
+        """True if a space is put before text even where it continues other text."""
         model = self._encoder.model
         is_by_normalizer = any(part["type"] == "Prepend" for part in parts_of_normalizer(model.normalizer))
         by_core = model.characters is not None and not getattr(self._encoder, "prepends_by_normalizer", False)

@@ -38,6 +38,6 @@ class FastPipeline(Pipeline):
 
     @cached_property
     def decodes(self) -> bool:
-        """Whether decoded text is the same; added tokens may be written in letters that stand for bytes."""
+        """True if decoded text is the same; added tokens may be written in letters that stand for bytes."""
         # The decoder of `tokenizers` takes a token whose characters all stand for bytes for these bytes.
         return self.decoding is not None or all(from_printable(text) in (None, text.encode()) for text in self.ids)

@@ -198,7 +198,7 @@ class PipelineSlot:
 
     @property
     def has_pipeline(self) -> bool | None:
-        """Whether the backend had a pipeline when it was last looked at; None if it was not yet."""
+        """True if the backend had a pipeline when it was last looked at; None if it was not yet."""
         return None if self._snapshot is None else self._snapshot.pipeline is not None
 
     def _renewed(self, backend: Tokenizer) -> FastPipeline | None:

@@ -30,7 +30,7 @@ else:
 
 
 class _BackedTokenizer(PreTrainedTokenizerFast):
-    """What `BPETokenizerFast` does when a call is not answered by `DirectMethods`, and what these need."""
+    """Methods of `BPETokenizerFast` for calls that `DirectMethods` does not answer, and what these need."""
 
     _accelerates: Any = PreTrainedTokenizerFast  # the class in transformers
     _overridden: frozenset[str]  # of DirectMethods
@@ -88,7 +88,7 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
 
     @property
     def prefix_cache(self) -> PrefixCache | None:
-        """Where beginnings of texts are kept, as in `BPETokenizer`; unused while the tokenizer is not accelerated."""
+        """The cache of beginnings of texts, as in `BPETokenizer`; unused while the tokenizer is not accelerated."""
         return self._prefix_cache
 
     @prefix_cache.setter
@@ -100,7 +100,7 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
 
     @property
     def is_accelerated(self) -> bool:
-        """Whether hf_bpe encodes for this tokenizer, and not its backend."""
+        """True if hf_bpe encodes for this tokenizer, and not its backend."""
         return self._pipeline is not None
 
     def __repr__(self) -> str:

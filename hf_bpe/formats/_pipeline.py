@@ -257,7 +257,7 @@ class Pipeline:
 
     @property
     def shows_matched(self) -> bool:
-        """Whether the tokens of a call show the white space that added tokens take."""
+        """True if the tokens of a call show the white space that added tokens take."""
         return False
 
     @property

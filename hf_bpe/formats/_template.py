@@ -119,7 +119,7 @@ class Template:
 
     @property
     def has_type_ids(self) -> bool:
-        """Whether a piece has a type id other than 0."""
+        """True if a piece has a type id other than 0."""
         return any(piece.type_id for piece in (*self.single, *self.pair))
 
     def type_ids(self, sizes: Sequence[int], add_special_tokens: bool = True) -> list[int]:

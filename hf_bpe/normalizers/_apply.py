@@ -66,7 +66,7 @@ def get_normalizer(name: str) -> Normalizer:
 
 
 class Normalizer:
-    r"""What applies a canonical normalizer to text.
+    r"""A canonical normalizer, applied to text.
 
     Text may have surrogates, which stay as they are; the text between two of them is normalized by itself.
 

@@ -1,4 +1,4 @@
-"""How much longer normalizers can make a text, which keeps small files from taking all memory.
+"""Bounds of the growth of text in normalizers, which keep small files from taking all memory.
 
 `tokenizers` normalizes in Rust, where running out of memory ends the process. So what a normalizer can do to a text is
 limited when it is read, and what it may do to one text before it runs.
@@ -14,10 +14,10 @@ from hf_bpe.pretokenizers._regex.checks import may_be_empty
 from hf_bpe.pretokenizers._regex.parser import parse
 
 MAX_GROWTH = 256
-"""How many times as long normalizers may make a character, in UTF-8; NFKC, the most of a single one, makes it 11 times
+"""The limit of growth of a character in normalizers, in UTF-8; NFKC, the most of a single one, makes it 11 times
 as long."""
 MAX_NORMALIZED_BYTES = 1 << 30
-"""How long a text may become when it is normalized; `tokenizers` holds 17 bytes for each of these."""
+"""The limit of a normalized text's length; `tokenizers` holds 17 bytes for each of these."""
 
 # How much longer the UTF-8 of a character can be: U+FDFA becomes 18 characters (Unicode Standard Annex #15).
 _GROWTH = {"NFC": 3.0, "NFD": 3.0, "NFKC": 11.0, "NFKD": 11.0, "Lowercase": 1.5, "StripAccents": 1.0, "Strip": 1.0}

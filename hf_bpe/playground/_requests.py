@@ -1,4 +1,4 @@
-"""What the page may ask for: each request is JSON, checked here, and answered with JSON or with JSON and ids."""
+"""Requests of the page: each is JSON, checked here, and answered with JSON or with JSON and ids."""
 
 from __future__ import annotations
 

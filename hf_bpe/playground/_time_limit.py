@@ -13,7 +13,7 @@ _PAUSE = 1  # in seconds
 
 
 class _TimeIsOver(BaseException):
-    """What ends the code, past its handlers of `Exception`."""
+    """The exception that ends the code, past its handlers of `Exception`."""
 
 
 def call_limited(seconds: float, function: Callable[[], _Result]) -> _Result:

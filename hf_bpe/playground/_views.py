@@ -176,7 +176,7 @@ class View:
 
 
 class _Tables:
-    """What is made once of a pipeline."""
+    """Values made once of a pipeline."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline

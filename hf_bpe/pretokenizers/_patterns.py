@@ -27,7 +27,7 @@ from hf_bpe.pretokenizers._regex.dialects import FileExpression, check_is_clear,
 from hf_bpe.pretokenizers._stages import MAX_LENGTH, ByteLevel, Metaspace, Split, Stage
 
 AnyPattern = str | PreTokenizer | Metaspace | Sequence[Stage] | Mapping[str, Any] | None
-"""What names a way to cut text: see `canonical_pattern`."""
+"""A pattern: see `canonical_pattern`."""
 
 UNICODE_VERSION = "16.0"
 

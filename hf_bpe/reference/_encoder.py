@@ -47,7 +47,7 @@ class Encoder:
 
     @property
     def lacks_bytes(self) -> bool:
-        """Whether the model is missing tokens for some bytes."""
+        """True if the model is missing tokens for some bytes."""
         return min(self._byte_ids) < 0
 
     def encode(self, text: bytes, unknown_id: int | None = None) -> list[int]:

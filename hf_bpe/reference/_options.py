@@ -45,7 +45,7 @@ def _number_of_train(help: str, minimum: int, *, or_none: bool = False, record: 
 
 @dataclass(frozen=True)
 class LearningOptions:
-    """Which pair is merged next, and which pairs may be merged.
+    """The choice of the pair to merge next, and the limits on pairs.
 
     Args:
         tie_break: among pairs of equal score take, by "lexicographic", the greatest as (bytes, bytes); by

@@ -31,7 +31,7 @@ class ParityMerges(NamedTuple):
 
 @dataclass(frozen=True)
 class ParityOptions:
-    """How merges are learned for several languages.
+    """The learning of merges for several languages.
 
     Attributes:
         learning: how the pair of a language is chosen. By "huggingface" the greatest pair of printable characters is

@@ -17,7 +17,7 @@ _NAME = "Unknown Tokenizer"  # what datatrove writes for a tokenizer without a n
 
 
 class DatatroveFiles(TokenWriter):
-    """What datatrove's `TokenizedFile` writes with an index, final metadata, and a mask if there is a path for it."""
+    """The output of datatrove's `TokenizedFile` with an index, final metadata, and a mask if there is a path for it."""
 
     def __init__(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> None:
         self._dtype = np.dtype(dtype)

@@ -33,7 +33,7 @@ _RECORD_BYTES, _RANGE_BYTES = 1 << 7, 1 << 7  # what a record, and a range witho
 
 
 class _Row(NamedTuple):
-    """What is known of a record besides its text: the values of copied columns, and ranges without loss."""
+    """Facts about a record besides its text: the values of copied columns, and ranges without loss."""
 
     values: tuple[str | None, ...]
     no_loss: Ranges = ()
@@ -82,7 +82,7 @@ class Encoded(NamedTuple):
 
 
 class DocumentEncoder(NamedTuple):
-    """How documents become ids.
+    """The settings by which documents become ids.
 
     Attributes:
         encoder, options: what encodes text files.

@@ -1,4 +1,4 @@
-"""What is to be encoded to token files, and how."""
+"""A job: sources to encode to token files, and the options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Packing(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What is to be encoded, and how.
+    """Sources to encode to token files, and the options.
 
     Attributes:
         sources: files, each whole; of a share of a corpus, also ranges of files.
@@ -48,7 +48,7 @@ class Job(NamedTuple):
 
     @property
     def is_share(self) -> bool:
-        """Whether this is a share of a corpus, which may have nothing to encode."""
+        """True if this is a share of a corpus, which may have nothing to encode."""
         return "shard" in self.settings
 
     @property
@@ -58,12 +58,12 @@ class Job(NamedTuple):
 
     @property
     def described_sources(self) -> list[dict[str, Any]]:
-        """What the manifest says about the sources."""
+        """The manifest's entry about the sources."""
         return [_described(source) for source in self.sources]
 
     @property
     def key(self) -> str:
-        """What differs for other sources, or sources that have changed."""
+        """A value that differs for other sources, or sources that have changed."""
         return hashlib.sha256("\n".join(source.key for source in self.sources).encode()).hexdigest()
 
     @property
@@ -73,7 +73,7 @@ class Job(NamedTuple):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the token files depend on, to resume the work.
+        """The values that the token files depend on, to resume the work.
 
         Raises:
             ValueError: a source can be read only once.

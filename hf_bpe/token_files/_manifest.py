@@ -21,7 +21,7 @@ from hf_bpe.token_files._shards import ShardRecord
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 COUNTS = ("tokens", "documents", "rows", "tokens_left_out")
-"""What is counted of the files."""
+"""Counts of the files."""
 
 OF_FILES: dict[Any, Any] = {
     **dict.fromkeys(COUNTS, int),
@@ -32,7 +32,7 @@ OF_FILES: dict[Any, Any] = {
     "shards": [{"files": SHARD_FILES, "tokens": int, "rows": int}],
     "sources": [{"name": str, "bytes": Optional(int), ...: object}],
 }
-"""What it says of the files and their sources, as `check_shape` takes it; all else is of the tokenizer and options."""
+"""Keys about the files and their sources, as `check_shape` takes them; all else is of the tokenizer and options."""
 
 
 SETTINGS = {
@@ -40,7 +40,7 @@ SETTINGS = {
     *("pack", "pack_across", "dropout", "seed", "copy_columns", "loss_mask"),
     *("shard", "plan"),
 }
-"""What it may say of the tokenizer, the options and the part of a corpus."""
+"""Optional keys about the tokenizer, the options and the share of a corpus."""
 
 
 class EncodedFiles(NamedTuple):

@@ -34,7 +34,7 @@ _SHAPES = ((1 << 8, 1 << 2 | 0, "<u1"), (1 << 16, 1 << 2 | 1, "<u2"), (1 << 32, 
 
 
 class MdsFile(TokenWriter):
-    """What `MDSWriter` writes without a limit of size for samples with a column of the encoding `ndarray:uint32`."""
+    """The output of `MDSWriter` without a limit of size for samples with a column of the encoding `ndarray:uint32`."""
 
     def __init__(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> None:
         self._path = paths[0]

@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 class Places:
-    """Where a run writes: local folders, and what they stand for.
+    """The folders of a run: local ones, and what they stand for.
 
     Attributes:
         output: the local path that stands for the output.

@@ -1,4 +1,4 @@
-"""What `BPETokenizer.encode_files` is asked for, checked before anything is read or written."""
+"""A request of `BPETokenizer.encode_files`, checked before anything is read or written."""
 
 from __future__ import annotations
 

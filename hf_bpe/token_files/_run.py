@@ -121,7 +121,7 @@ class RunLog:
 
     @property
     def position(self) -> Position:
-        """Where the next shard begins."""
+        """The place where the next shard begins."""
         return Position(*self._lines[-1]["next"]) if self._lines else Position()
 
     @property

@@ -1,4 +1,4 @@
-"""What the constructor of BPETokenizer makes of its arguments: the model and the printable vocabulary."""
+"""Arguments of BPETokenizer's constructor as a model and the printable vocabulary."""
 
 from __future__ import annotations
 

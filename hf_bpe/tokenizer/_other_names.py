@@ -1,4 +1,4 @@
-"""What the names of other libraries are called here, for the messages of attributes that do not exist.
+"""Our names for those of other libraries, for the messages of attributes that do not exist.
 
 `BPETokenizer` has the methods of transformers. People who come from tokenizers, tiktoken or SentencePiece try the names
 that they know; each still raises an AttributeError, which says what to write instead.

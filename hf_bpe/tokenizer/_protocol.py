@@ -1,4 +1,4 @@
-"""What the modules that BPETokenizer imports ask of a tokenizer, for type checkers."""
+"""The tokenizer as the modules that BPETokenizer imports need it, for type checkers."""
 
 from __future__ import annotations
 

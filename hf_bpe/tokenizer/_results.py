@@ -17,7 +17,7 @@ from hf_bpe.formats._pipeline import Pipeline
 TypeIdsMaker = Callable[..., list[int]]
 
 DIRECT_TENSORS = ("np", *(["pt"] if is_torch_available() else []))
-"""What calls can return without `BatchEncoding`, which makes other tensors, or says which library is missing."""
+"""Tensor types of calls without `BatchEncoding`, which makes other tensors, or says which library is missing."""
 
 _new = object.__new__
 

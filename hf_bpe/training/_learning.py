@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class Shown(TypedDict):
-    """How progress is shown, as keywords of `Progress`."""
+    """Settings of the progress bar, as keywords of `Progress`."""
 
     show: bool
     listener: Listener | None

@@ -1,4 +1,4 @@
-"""What `train` does with its input, as hooks: those of a single text, of which each product overrides some."""
+"""The steps of `train` as hooks: those of a single text, of which each product overrides some."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Superwords:
 
     @property
     def is_sequence(self) -> bool:
-        """Whether there are several numbers of merges of stage 1."""
+        """True if there are several numbers of merges of stage 1."""
         return isinstance(self.after, (list, tuple, range))
 
     @property

@@ -1,4 +1,4 @@
-"""What notebooks show, measured in Chromium with the style that JupyterLab has for tables."""
+"""Tables in notebooks, measured in Chromium with the style that JupyterLab has for tables."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""What reports look like: a page that needs nothing else, tables in the terminal, fragments in notebooks."""
+"""The look of reports: a page that needs nothing else, tables in the terminal, fragments in notebooks."""
 
 import io
 import itertools

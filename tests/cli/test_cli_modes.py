@@ -1,4 +1,4 @@
-"""What holds for every command: --json, --quiet, and completion in shells."""
+"""Options of every command: --json, --quiet, and completion in shells."""
 
 import json
 import re

@@ -277,7 +277,7 @@ SMALL_CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"""
     r"""|\s+(?!\S)|\s"""
 )
-"""How tiktoken writes the pattern of cl100k."""
+"""The pattern of cl100k as tiktoken writes it."""
 
 
 def small_encoding(_):

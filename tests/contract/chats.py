@@ -1,4 +1,4 @@
-"""What a user sees of chat templates, for tokenizers that have one."""
+"""Chat templates as a user sees them, for tokenizers that have one."""
 
 import dataclasses
 import inspect

@@ -1,4 +1,4 @@
-"""What a user sees of a tokenizer, as values that can be compared: a function each, named for what is seen.
+"""Views of a tokenizer as values that can be compared: a function each, named for what a user sees.
 
 A function takes a tokenizer and a `Case` and returns a dictionary, of which each entry is compared on its own. It is
 called for the loaded tokenizer and for the authority, with the same arguments.

@@ -1,4 +1,4 @@
-"""What only BPETokenizer has, compared with what a fast tokenizer has for the same purpose."""
+"""Methods that only BPETokenizer has, compared with what a fast tokenizer has for the same purpose."""
 
 from functools import partial
 from itertools import pairwise

@@ -36,7 +36,7 @@ class Mismatch(NamedTuple):
 
     @property
     def has_surrogates(self):
-        """Whether one of the texts holds half a surrogate pair."""
+        """True if one of the texts holds half a surrogate pair."""
         return any("\ud800" <= character <= "\udfff" for character in self.case.text + self.case.other)
 
 

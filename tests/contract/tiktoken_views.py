@@ -1,4 +1,4 @@
-"""What a user sees of an encoding of tiktoken, compared with what our tokenizers have for it.
+"""An encoding of tiktoken as a user sees it, compared with what our tokenizers have for it.
 
 tiktoken repairs lone surrogates and finds special tokens where `allowed_special` says so; its offsets are those of
 `decode_with_offsets`, the beginnings of tokens.

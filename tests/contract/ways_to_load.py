@@ -139,7 +139,7 @@ AFTERWARDS = {
 """Name → what is done with a tokenizer and an empty folder, giving another one."""
 
 FOR_OURS = ("saved portable", *(name for name in AFTERWARDS if name.startswith("converted")))
-"""What fast tokenizers cannot do."""
+"""Features that fast tokenizers lack."""
 
 
 def afterwards(name, tokenizer, folder):

@@ -1,4 +1,4 @@
-"""What users name, as shards: nothing is read here."""
+"""Sources as shards: nothing is read here."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Where text may be cut without changing a count."""
+"""Cuts of text that change no count."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the page shows of a text: ids, chunks, turns of chats, tokens and merge trees."""
+"""The page's views of a text: ids, chunks, turns of chats, tokens and merge trees."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""How pip builds hf_bpe: metadata without compiling, what compiles, and an install where nothing can be compiled."""
+"""The build of hf_bpe by pip: metadata without compiling, compilers, and an install without one."""
 
 import ast
 import base64

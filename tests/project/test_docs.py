@@ -1,4 +1,4 @@
-"""What the README and the examples say is what happens."""
+"""The README and the examples are executed, and print what they show."""
 
 import doctest
 import importlib.util

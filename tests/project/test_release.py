@@ -1,4 +1,4 @@
-"""What a release writes into the files of a clone before anything is built of them."""
+"""Changes of a release to the files of a clone before anything is built of them."""
 
 import importlib.util
 import re

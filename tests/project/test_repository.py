@@ -1,4 +1,4 @@
-"""What the files around the code promise: workflows, settings of tools, templates, links, the source distribution."""
+"""Promises of the files around the code: workflows, settings of tools, templates, links, the source distribution."""
 
 import re
 import sys

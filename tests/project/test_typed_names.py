@@ -1,4 +1,4 @@
-"""What editors and type checkers see: every public name, and every misspelt one."""
+"""Names as editors and type checkers see them: every public name, and every misspelt one."""
 
 import importlib.util
 import inspect

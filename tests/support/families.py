@@ -45,7 +45,7 @@ LETTERS = (
 
 @dataclass(frozen=True)
 class Family:
-    """What the files of a family hold around vocabulary and merges.
+    """The files of a family around vocabulary and merges.
 
     Attributes:
         pre_tokenizer: the stages.

@@ -1,4 +1,4 @@
-"""Which tests a run leaves out and why, and the line about it at the end.
+"""Tests that a run leaves out and why, and the line about it at the end.
 
 What the profile or the environment leaves out is deselected rather than skipped: it is thousands of tests, and a few
 options make them run.

@@ -106,14 +106,14 @@ class Target(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a call has ended: with a result, or with an error."""
+    """The end of a call: with a result, or with an error."""
 
     call: str
     error: BaseException | None
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the error, None if it is one that users can do something with."""
+        """The fault of the error, None if it is one that users can do something with."""
         if self.error is None:
             return None
         method, argument = self.call.partition("(")[0].rpartition(".")[2], re.search(r"\((\w*)=", self.call)[1]

@@ -1,4 +1,4 @@
-"""Which other libraries read the files that hf_bpe saves, and whether they give the same ids.
+"""Other libraries that read the files that hf_bpe saves, and whether they give the same ids.
 
     PYTHONPATH=tests python -m support.other_readers
 

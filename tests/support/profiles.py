@@ -1,4 +1,4 @@
-"""How much the tests try: a little in every run, and much more with `pytest --thorough`, as CI runs them."""
+"""The amount that the tests try: a little in every run, and much more with `pytest --thorough`, as CI runs them."""
 
 import pytest
 

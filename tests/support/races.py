@@ -11,7 +11,7 @@ import pytest
 from support.profiles import by_profile
 
 ROUNDS = int(os.environ.get("HF_BPE_RACE_ROUNDS", by_profile(quick=2, thorough=4)))
-"""How often each race is run; 200 takes some minutes."""
+"""The rounds of each race; 200 takes some minutes."""
 
 WAYS = [
     pytest.param("signal", marks=pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="sets a timer")),

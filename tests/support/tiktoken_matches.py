@@ -1,4 +1,4 @@
-"""How tiktoken splits text by an expression, of which it shows nothing but ids."""
+"""The splitting of text by an expression in tiktoken, of which it shows nothing but ids."""
 
 import tiktoken
 

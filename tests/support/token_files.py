@@ -1,4 +1,4 @@
-"""What token files must hold: a plain definition of rows and shards, and of each format's layout."""
+"""The contents of token files: a plain definition of rows and shards, and of each format's layout."""
 
 import json
 import struct

@@ -46,7 +46,7 @@ class Case:
 
 
 class Common(Case, test_tokenization_common.TokenizerTesterMixin):
-    """What upstream tests of every tokenizer."""
+    """Upstream's tests of every tokenizer."""
 
 
 class Plain(Common, unittest.TestCase):
@@ -85,7 +85,7 @@ class GPT2(Common, unittest.TestCase):
 
 
 class Fast(Case, TokenizersBackendTesterMixin, unittest.TestCase):
-    """What upstream tests of tokenizers in Rust, as far as it is no matter of Rust."""
+    """Upstream's tests of tokenizers in Rust, as far as it is no matter of Rust."""
 
     # Ours refuses a vocabulary that has no room for all bytes, and add_bos_token where there is no bos_token.
     test_training_new_tokenizer = None
@@ -112,11 +112,11 @@ class FastCase(Case):
 
 
 class RustCommon(FastCase, test_tokenization_common.TokenizerTesterMixin, unittest.TestCase):
-    """What upstream tests of every tokenizer, for BPETokenizerFast."""
+    """Upstream's tests of every tokenizer, for BPETokenizerFast."""
 
 
 class RustBackend(FastCase, TokenizersBackendTesterMixin, unittest.TestCase):
-    """What upstream tests of tokenizers in Rust, for BPETokenizerFast."""
+    """Upstream's tests of tokenizers in Rust, for BPETokenizerFast."""
 
     # PreTrainedTokenizerFast, too, leaves the pre-tokenizer of a tokenizer.json as it is.
     test_rust_tokenizer_add_prefix_space_0 = None
@@ -160,11 +160,11 @@ class Gemma3(Accelerated):
 
 
 class MistralCommon(Mistral, test_tokenization_common.TokenizerTesterMixin, unittest.TestCase):
-    """What upstream tests of every tokenizer."""
+    """Upstream's tests of every tokenizer."""
 
 
 class AcceleratedBackend(TokenizersBackendTesterMixin):
-    """What upstream tests of tokenizers in Rust, but for what PreTrainedTokenizerFast fails with these files, too."""
+    """Upstream's tests of tokenizers in Rust, but for what PreTrainedTokenizerFast fails with these files, too."""
 
     test_alignment_methods = None  # a text is one word
     # The decoder of what it trains leaves ▁ as it is.
@@ -173,15 +173,15 @@ class AcceleratedBackend(TokenizersBackendTesterMixin):
 
 
 class MistralBackend(Mistral, AcceleratedBackend, unittest.TestCase):
-    """What upstream tests of tokenizers in Rust."""
+    """Upstream's tests of tokenizers in Rust."""
 
 
 class Gemma3Common(Gemma3, test_tokenization_common.TokenizerTesterMixin, unittest.TestCase):
-    """What upstream tests of every tokenizer."""
+    """Upstream's tests of every tokenizer."""
 
 
 class Gemma3Backend(Gemma3, AcceleratedBackend, unittest.TestCase):
-    """What upstream tests of tokenizers in Rust."""
+    """Upstream's tests of tokenizers in Rust."""
 
 
 class Outcomes(unittest.TestResult):

@@ -1,4 +1,4 @@
-"""Where the build of the browser's module is, and whether it can be tested."""
+"""The build of the browser's module: its place, and whether it can be tested."""
 
 import shutil
 from pathlib import Path

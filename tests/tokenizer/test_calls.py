@@ -37,7 +37,7 @@ SETTINGS = {
     "short": {"model_max_length": 2, "split_special_tokens": True},
 }
 CALLS = by_profile(quick=60, thorough=200)
-"""How many random calls are compared with each settings."""
+"""The number of random calls that are compared with each settings."""
 
 
 class Inherited(BPETokenizer):

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in 0.9.0:DeprecationW
 
 TEXTS = ["english", "code", "multilingual", "nonlatin", "docs"]
 CHARACTERS = by_profile(quick=300_000, thorough=3_000_000)
-"""How much of each text is encoded whole."""
+"""The length of each text that is encoded whole."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What older releases of transformers 5 do differently, imitated where a newer one is installed."""
+"""Differences of older releases of transformers 5, imitated where a newer one is installed."""
 
 import json
 

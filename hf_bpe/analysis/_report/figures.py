@@ -33,7 +33,7 @@ BETTER = {
     "tokens": "lower",
     "parity": "lower",
 }
-"""Which direction of a figure means fewer tokens."""
+"""The direction of a figure that means fewer tokens."""
 
 MEANINGS = {
     "bytes per token": "bytes of UTF-8 divided by tokens: the compression.",
@@ -49,7 +49,7 @@ MEANINGS = {
     "unreachable": "tokens that no text becomes.",
     "special tokens": "are left out of text and tokens.",
 }
-"""What the figures mean."""
+"""The meaning of each figure."""
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def _script_index(letter: str) -> int:
 
 
 class Cut(NamedTuple):
-    """How a tokenizer splits text into pre-tokens, apart from special tokens."""
+    """The splitting of text into pre-tokens by a tokenizer, apart from special tokens."""
 
     pattern: str | None
     normalizer: str | None

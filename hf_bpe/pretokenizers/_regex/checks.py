@@ -29,7 +29,7 @@ _DOTS = (OneOf(ANYTHING), OneOf(complement_of(ranges_of(0x0A))))
 
 
 class _State(IntEnum):
-    """What was matched since the start of the expression; alternatives take the lowest."""
+    """The kind of text matched since the start of the expression; alternatives take the lowest."""
 
     CONDITION = 0  # nothing, but there was an anchor or look-ahead
     NOTHING = 1

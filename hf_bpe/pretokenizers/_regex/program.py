@@ -54,7 +54,7 @@ class TooComplexError(ValueError):
 
 
 class Opcode(IntEnum):
-    """What an instruction does at a position. The numbers are those of native/expressions/expression.hpp."""
+    """The action of an instruction at a position. The numbers are those of native/expressions/expression.hpp."""
 
     ACCEPT = 0  # the end of a match, or of the body of a LOOK or ATOMIC
     CHARACTER = 1  # pass a character of the set `a`, continue at `b`

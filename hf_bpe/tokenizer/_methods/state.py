@@ -1,4 +1,4 @@
-"""What a tokenizer is made of: its model, its added tokens, and the pipeline that runs them."""
+"""The state of a tokenizer: its model, its added tokens, and the pipeline that runs them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
 
     @property
     def pipeline(self) -> Pipeline:
-        """What encodes and decodes for this tokenizer as it is now; it does not change with the tokenizer."""
+        """The encoder and decoder of this tokenizer as it is now; it does not change with the tokenizer."""
         return self._pipeline_cache.pipeline or self._make_pipeline()
 
     def _make_pipeline(self) -> Pipeline:
@@ -107,7 +107,7 @@ class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
 
     @property
     def prefix_cache(self) -> PrefixCache | None:
-        """Where beginnings of texts are kept, so that a text that begins like another is encoded from there on only.
+        """The cache of beginnings of texts: a text that begins like another is encoded from there on only.
 
         None, the default, for nowhere. It is set to a `hf_bpe.encoding.PrefixCache`, which tokenizers may share, or to
         the memory of a new one: a number of bytes, or a str such as "256MB". Ids are the same with and without it.
@@ -133,12 +133,12 @@ class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
 
     @property
     def ignore_merges(self) -> bool:
-        """Whether a pre-token that is an ordinary token is encoded as that token, whatever the merges make of it."""
+        """True if a pre-token that is an ordinary token is encoded as that token, whatever the merges make of it."""
         return self.model.ignore_merges
 
     @property
     def drop_missing_bytes(self) -> bool:
-        """Whether bytes without a token are dropped."""
+        """True if bytes without a token are dropped."""
         return self.model.drop_missing_bytes
 
     @property

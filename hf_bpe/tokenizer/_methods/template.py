@@ -32,7 +32,7 @@ class TemplateMethods(TokenizerState):
 
     @property
     def add_bos_token(self) -> bool:
-        """Whether `bos_token` begins each sequence; setting it replaces the template."""
+        """True if `bos_token` begins each sequence; setting it replaces the template."""
         return self._template is not None and self.bos_token in self._template.special_tokens(1)[0]
 
     @add_bos_token.setter
@@ -41,7 +41,7 @@ class TemplateMethods(TokenizerState):
 
     @property
     def add_eos_token(self) -> bool:
-        """Whether `eos_token` ends each sequence; setting it replaces the template."""
+        """True if `eos_token` ends each sequence; setting it replaces the template."""
         return self._template is not None and self.eos_token in self._template.special_tokens(1)[1]
 
     @add_eos_token.setter
@@ -50,7 +50,7 @@ class TemplateMethods(TokenizerState):
 
     @property
     def special_tokens_pattern(self) -> str:
-        """Which of `bos_token` and `eos_token` are added, as in transformers: "none", "bos", "eos" or "bos_eos"."""
+        """The choice of `bos_token` and `eos_token`, as in transformers: "none", "bos", "eos" or "bos_eos"."""
         return PATTERN_OF_BOS_EOS[self.add_bos_token, self.add_eos_token]
 
     @special_tokens_pattern.setter

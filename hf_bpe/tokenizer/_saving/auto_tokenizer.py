@@ -1,4 +1,4 @@
-"""What AutoTokenizer of transformers loads from a folder, whether it gives the ids there, and warnings if not.
+"""The class that AutoTokenizer loads from a folder, whether it gives the ids there, and warnings if not.
 
 transformers chooses a class by `tokenizer_class` in tokenizer_config.json and by `model_type` in config.json. Many of
 its classes build their own pre-tokenizer instead of reading that of tokenizer.json, so the ids may differ.
@@ -33,7 +33,7 @@ SAME, SAME_IN_TEXT, OTHERS = "same", "same in text, other special tokens added",
 
 @dataclass(frozen=True)
 class AutoTokenizerChoice:
-    """What AutoTokenizer loads from a folder.
+    """The result of AutoTokenizer for a folder.
 
     Attributes:
         loads: the class that it loads; None if it fails.
