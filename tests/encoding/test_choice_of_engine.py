@@ -168,6 +168,12 @@ for arguments in {[*commands]}:
         assert said.startswith(f"hf-bpe: error: {what} need the native core of hf_bpe")
 
 
+def test_patterns_are_compared_without_the_core():
+    ran = run("import sys, hf_bpe.cli; sys.argv[1:] = ['verify', 'gpt2', 'cl100k']; hf_bpe.cli.main()", "reference")
+    assert ran.returncode == 1
+    assert """the pattern 'cl100k': ["'S"]""" in ran.stdout
+
+
 @pytest.mark.parametrize("choice", ["reference", None])
 def test_plain_python_trains_encodes_and_refuses_all_else_by_name(tmp_path, choice):
     (tmp_path / "text.txt").write_text("low")

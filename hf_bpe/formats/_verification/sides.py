@@ -5,17 +5,18 @@ Texts are encoded by the library of a file's format if it is installed, otherwis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.panics import panics_as_errors
+from hf_bpe.encoding._factory import pre_tokenize
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._pipeline import Pipeline, without_idle_ignore_merges
-from hf_bpe.pretokenizers import canonical_pattern, split
+from hf_bpe.pretokenizers import canonical_pattern
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
 _SHOWN = 12
 
@@ -130,6 +131,10 @@ def _without_limits(tokenizer: Any) -> Any:
 def side_of_pattern(pattern: str | None) -> Side:
     """Return the side that splits text by a pattern, with pre-tokens instead of ids."""
     pattern = canonical_pattern(pattern)
-    cut: Callable[[str], list[Any]] = partial(split, pattern=pattern)
+
+    def cut(text: str) -> list[Any]:
+        pieces = pre_tokenize(repair_surrogates(text).encode(), pattern)
+        return [piece.decode("utf-8", "surrogateescape") for piece in pieces]
+
     name = f"the pattern {pattern or 'none'!r}"
     return Side(name, Peer(name, lambda texts, added: [*map(cut, texts)]))
