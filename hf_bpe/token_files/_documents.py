@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections import deque
+import queue
+import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import NamedTuple, TypeVar
 
@@ -281,13 +281,40 @@ def _in_batches(
 
 
 def _read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
-    """Yield items, of which a thread gets the next ones meanwhile."""
-    end = object()
-    thread = ThreadPoolExecutor(1)
+    """Yield items, of which a thread gets the next one meanwhile.
+
+    No executor of `concurrent.futures`: those take nothing more once the main thread has ended.
+    """
+    ready: queue.Queue[tuple[_Item | None, BaseException | None]] = queue.Queue(1)
+    is_closed = threading.Event()
+
+    def put(item: _Item | None, error: BaseException | None) -> None:
+        while not is_closed.is_set():
+            try:
+                return ready.put((item, error), timeout=0.1)
+            except queue.Full:
+                continue
+
+    def read() -> None:
+        try:
+            for item in items:
+                put(item, None)
+                if is_closed.is_set():
+                    return
+            put(None, StopIteration())
+        except BaseException as error:
+            put(None, error)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
     try:
-        ahead = deque(thread.submit(next, items, end) for _ in range(2))
-        while (item := ahead.popleft().result()) is not end:
-            ahead.append(thread.submit(next, items, end))
-            yield item  # type: ignore[misc]  # it is not the end
+        while True:
+            item, error = ready.get()
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield item  # type: ignore[misc]  # None comes with an error only
     finally:
-        thread.shutdown(cancel_futures=True)
+        is_closed.set()
+        thread.join()

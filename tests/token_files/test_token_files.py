@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import shutil
+import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -258,6 +259,19 @@ def test_manifest_names_files_sources_and_options(tokenizer, tmp_path):
 
 def sizes_in(manifest):
     return {name: size for shard in manifest["shards"] for name, size in shard["files"].items()}
+
+
+def test_a_thread_encodes_after_the_main_thread_has_ended(tmp_path):
+    write_jsonl(tmp_path / "x.jsonl", [{"text": "low " * 1000}] * 3000)
+    code = """
+import threading
+from hf_bpe import BPETokenizer
+tokenizer = BPETokenizer.train(["low"], 257, special_tokens=["<e>"], eos_token="<e>")
+main = threading.main_thread()
+threading.Thread(target=lambda: main.join() or tokenizer.encode_files("x.jsonl", "x.npy", num_workers=2)).start()
+"""
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (tmp_path / "x.npy").exists(), ran.stderr
 
 
 @pytest.mark.parametrize("format", [*FORMATS])
