@@ -101,7 +101,9 @@ def unpatch_transformers() -> None:
 def _plain(auto_tokenizer: type) -> Any:
     """Return what `from_pretrained` is without acceleration."""
     method = vars(auto_tokenizer)["from_pretrained"]
-    return getattr(getattr(method, "__func__", None), "plain", method)
+    function = getattr(method, "__func__", None)
+    # A function of others that wraps ours has copied its attributes.
+    return method if hasattr(function, "__wrapped__") else getattr(function, "plain", method)
 
 
 def _accelerating(plain: Any, cache: PrefixCache | None) -> Any:
