@@ -14,7 +14,6 @@ from hf_bpe.encoding import _randomness as randomness
 from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, framed_rows, import_arrow
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.token_files._request import named_token_id
 from hf_bpe.tokenizer._bulk import threads_of
 from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
@@ -179,8 +178,8 @@ class ArrowEncoder:
 
     def _token_ids(self, pipeline: Pipeline) -> tuple[int | None, int | None]:
         """Return the ids before and after each text."""
-        tokens = {"begin_token": self._begin_token, "separator": self._separator}
-        begin, end = (named_token_id(pipeline, name, token) for name, token in tokens.items())
+        tokens = {"separator": self._separator, "begin_token": self._begin_token}
+        end, begin = (pipeline.named_token_id(name, token) for name, token in tokens.items())
         return begin, end
 
     def _lists(self, arrow: Any, texts: Any, numbers: list[int] | None) -> list[Any]:

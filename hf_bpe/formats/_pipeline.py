@@ -136,6 +136,12 @@ class Pipeline:
         """The ids of added tokens, by content."""
         return {token.content: token_id for token_id, token in self.added_tokens.items()}
 
+    def named_token_id(self, name: str, token: str | None) -> int | None:
+        """Return the id of a special or added token, for an argument with this name; None for None."""
+        if token is not None and token not in self.ids:
+            raise ValueError(f"{name}: {token!r} is not a special or added token of this tokenizer")
+        return None if token is None else self.ids[token]
+
     def id_of_name(self, name: str) -> int | None:
         """Return the id of a named token, such as `unk_token`; None if there is none."""
         content = self.names.get(name)

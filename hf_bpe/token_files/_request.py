@@ -74,8 +74,8 @@ def make_job(
     """Return the job of `BPETokenizer.encode_files`."""
     copied = tuple(check_strs("copy_columns", copy_columns))
     target = Target(format, output, share, copied, loss_mask is not None)
-    separator_id = named_token_id(
-        pipeline, "separator", pipeline.names.get("eos_token") if separator is None else separator
+    separator_id = pipeline.named_token_id(
+        "separator", pipeline.names.get("eos_token") if separator is None else separator
     )
     # A file of offsets says where documents end without it.
     is_needed = target.format.needs_separator or separator_id is not None
@@ -98,7 +98,7 @@ def make_job(
     # The texts of an iterable are records, whatever its format says.
     are_texts = all(source.is_file and source.format == "text" for source in sources)
     framing = Framing(
-        -1 if separator_id is None else separator_id, appends, named_token_id(pipeline, "begin_token", begin_token)
+        -1 if separator_id is None else separator_id, appends, pipeline.named_token_id("begin_token", begin_token)
     )
     # The same pipeline for all files, because the ids of tokens added meanwhile may not fit.
     decides_ids = pipeline.model.fingerprint, pipeline.token_tuples, options
@@ -143,13 +143,6 @@ def make_job(
         settings,
         first_source,
     )
-
-
-def named_token_id(pipeline: Pipeline, name: str, token: str | None) -> int | None:
-    """Return the id of a special or added token, for an argument with this name; None for None."""
-    if token is not None and token not in pipeline.ids:
-        raise ValueError(f"{name}: {token!r} is not a special or added token of this tokenizer")
-    return None if token is None else pipeline.ids[token]
 
 
 def _for_records(pipeline: Pipeline, separator_id: int) -> tuple[Encoder, str]:
