@@ -213,6 +213,8 @@ class CopiedSpan {
     }
   }
 
+  CopiedSpan(const CopiedSpan&) = delete;  // whose texts would point into this one
+
   std::vector<Text> texts;
 
  private:
