@@ -64,7 +64,7 @@ class TokenTable:
 
     @cached_property
     def is_byte(self) -> Flags:
-        """True if a token of characters stands for a byte that has no character of its own."""
+        """True where a token of characters stands for a byte that has no character of its own."""
         flags: Flags = np.zeros(self.size, bool)
         if self.decoder is not None:
             ids = np.flatnonzero(self.sizes == 1).tolist()
@@ -81,7 +81,7 @@ class TokenTable:
 
     @cached_property
     def begins_inside(self) -> Flags:
-        """True if a token begins inside a character."""
+        """True where a token begins inside a character."""
         flags: Flags = np.zeros(self.size, bool)
         first = self.offsets[:-1][self.sizes > 0]
         flags[self.sizes > 0] = np.frombuffer(self.data, np.uint8)[first] & 0xC0 == 0x80
@@ -89,7 +89,7 @@ class TokenTable:
 
     @cached_property
     def is_text(self) -> Flags:
-        """True if a token by itself is valid UTF-8."""
+        """True where a token by itself is valid UTF-8."""
         high = np.concatenate([[0], np.cumsum(np.frombuffer(self.data, np.uint8) >= 0x80)])
         flags: Flags = np.diff(high[self.offsets]) == 0
         others = np.flatnonzero(~flags)

@@ -141,7 +141,7 @@ class BPEModel:
 
     @property
     def lacks_bytes(self) -> bool:
-        """True if the vocabulary is missing tokens for some bytes; never with `characters`, which say what becomes."""
+        """True if the vocabulary is missing tokens for some bytes; never with `characters`."""
         return self.characters is None and [*map(len, self.vocab.values())].count(1) < 256
 
     @property

@@ -16,7 +16,7 @@ _WORDS_AT_ONCE = 4096
 
 
 def merge_runs(all_runs: Sequence[Run], multipliers: Sequence[int], minimum: int = 1) -> RunReader:
-    """Return a merger of sorted runs, times their multipliers, of the words with at least a minimum.
+    """Return a merger of sorted runs, times their multipliers, which leaves out words below a minimum.
 
     Raises, also while it is read:
         ValueError: a run is damaged; the message says how, not which run.

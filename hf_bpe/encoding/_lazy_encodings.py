@@ -22,7 +22,7 @@ from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 Value = TypeVar("Value")
 Offsets = tuple[int, int]
 Trim = bool | str
-"""True if offsets leave white space out, and if "prefix", keep one space at the beginning of the text."""
+"""True if offsets leave white space out; "prefix" keeps one space at the beginning of the text."""
 ToTokens = Callable[[list[int]], list[str]]
 TypeIds = Callable[[Layout, int], list[int]]
 NO_ID = -1  # without padding no pad id is needed

@@ -73,7 +73,7 @@ class Definition:
 
     @property
     def bos_eos(self) -> tuple[bool, bool] | None:
-        """True if the template adds `bos_token` before and `eos_token` after each sequence; None if it adds others."""
+        """Two flags: `bos_token` is added before, `eos_token` after each sequence; None if the template adds others."""
         if self.template is None:
             return False, False
         return self.template.bos_eos(self.setting("bos_token"), self.setting("eos_token"))

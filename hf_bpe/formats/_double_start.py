@@ -29,7 +29,7 @@ def check_start(text: AnyText, template: TemplateIds, added_tokens: Mapping[int,
     """Warn of a text that begins with the first token which a template puts before it.
 
     Args:
-        text: the first of the texts of a call: who makes this mistake makes it in all.
+        text: the first of the texts of a call: whoever makes this mistake makes it in all.
         template: the ids that are put around it.
         added_tokens: id → token that is found in text.
         options: how it is encoded.

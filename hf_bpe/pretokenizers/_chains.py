@@ -15,7 +15,7 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace, Split, Stage, check_length, stage_of_json
 
 MAX_STAGES = 64
-"""The longest chain in use has 5. The native core splits recursively, and has one bit for each."""
+"""The longest chain in use has 5. The native core splits recursively, and has one bit for each. Normalizers, too."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ _NO_LOSS = np.uint32(1 << 31)  # far above all ids
 
 
 def with_ranges(document: AnyText, written: str | None) -> tuple[AnyText, Ranges]:
-    """Return a document as text, whose characters have numbers, and its ranges without loss, written as JSON.
+    """Return a document as text, whose characters have numbers, and its ranges without loss, given as JSON.
 
     Raises:
         ValueError: they are no ranges of this document.

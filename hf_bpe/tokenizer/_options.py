@@ -77,7 +77,7 @@ SAVING = {*inspect.signature(PreTrainedTokenizerBase.save_pretrained).parameters
     *("exist_ok", "use_auth_token", "repo_url", "organization"),
 }
 """Options of transformers' `save_pretrained`, and those that it ignores."""
-# Those of version 4, and of tokenizers that translate: serving libraries pass them to every tokenizer.
+# Options of version 4, and of tokenizers that translate: serving libraries pass them to every tokenizer.
 DECODING = {
     *("skip_special_tokens", "use_source_tokenizer"),
     *("clean_up_tokenization_spaces", "spaces_between_special_tokens"),

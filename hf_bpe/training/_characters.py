@@ -22,7 +22,7 @@ COVERAGE = 0.9995
 
 @dataclass(frozen=True)
 class CharacterOptions:
-    """The beginning of a model of characters.
+    """Options of the alphabet of a model of characters.
 
     Args:
         characters: what becomes of characters without a token.

@@ -109,7 +109,7 @@ class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
     def prefix_cache(self) -> PrefixCache | None:
         """The cache of beginnings of texts: a text that begins like another is encoded from there on only.
 
-        None, the default, for nowhere. It is set to a `hf_bpe.encoding.PrefixCache`, which tokenizers may share, or to
+        None, the default, for none. It is set to a `hf_bpe.encoding.PrefixCache`, which tokenizers may share, or to
         the memory of a new one: a number of bytes, or a str such as "256MB". Ids are the same with and without it.
         """
         return self._prefix_cache

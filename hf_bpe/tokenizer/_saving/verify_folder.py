@@ -101,7 +101,7 @@ _ADVICE = "Change what is named here, or, to have the folder all the same, save 
 
 
 class _Loaders:
-    """A loader of the folder of a saved tokenizer."""
+    """The loaders of the folder of a saved tokenizer."""
 
     def __init__(self, folder: Path, tokenizer: OwnTokenizer) -> None:
         self._folder = folder
