@@ -313,6 +313,7 @@ def test_wrong_arguments_are_refused_by_name(native, model, native_encoder):
         (lambda: encoder.encode_batch(["a"], OPTIONS, 2**32), TypeError, "incompatible"),
         (lambda: encoder.encode_batch(["a"], OPTIONS, -1), TypeError, "incompatible"),
         (lambda: encoder.decode([2**64], b""), KeyError, str(2**64)),
+        (lambda: encoder.decode([2**32], b""), KeyError, str(2**32)),
         (lambda: encoder.decode([-1], b""), KeyError, "-1"),
         (lambda: native.Encoder(model, make_encoder, {3: b"a", 5: b"b"}, [], None).decode([3, 4], b""), KeyError, "4"),
         (lambda: encoder.decode([0xFFFFFFFF], b""), KeyError, "4294967295"),

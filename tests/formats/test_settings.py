@@ -55,7 +55,7 @@ for wrong in (7, "neither"):
 """
 
 
-def test_made_up_setting_arrives_on_every_road(tmp_path):
+def test_made_up_setting_arrives_at_every_entry_point(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", MADE_UP, tmp_path], capture_output=True, text=True, encoding="utf-8", check=False
     )

@@ -304,3 +304,8 @@ def test_token_named_like_a_byte_does_not_spoil_other_texts():
     tokenizer = BPETokenizer(model=BPEModel(BYTES, []))
     tokenizer.add_tokens(["é"])  # how vocab.json writes the byte 0xE9
     assert_equal(tokenizer, exported(tokenizer), "髙")
+
+
+def test_a_token_named_like_a_placeholder_keeps_its_id():
+    tokenizer = BPETokenizer(model=BPEModel({0: b"a", 2: b"<|unused_1|>"}, [], ["<|unused_1|>"]))
+    assert tokenizer.encode("a<|unused_1|>") == [0, 2]

@@ -12,7 +12,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, normalizers
 
-from hf_bpe import BPEModel, train
+from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.conversion import Definition
 from hf_bpe.counting import NormalizedTexts
 from hf_bpe.encoding._encoder import Options, as_tuples
@@ -111,6 +111,7 @@ RAW, NORMALIZED = {"normalized": False}, {"normalized": True}
 @example("NFC", ([AddedToken("и\u0306", **RAW)], "и\u0306й"), "gpt2", False, False)
 @example("NFC", ([AddedToken("й", **RAW)], "и\u0306й"), "gpt2", False, False)
 @example("NFC", ([AddedToken("й", **NORMALIZED)], "и\u0306й"), "gpt2", False, False)
+@example("NFC", ([AddedToken("й", **RAW), AddedToken("и\u0306", **NORMALIZED)], "й"), "gpt2", False, False)
 @example("NFC", ([AddedToken("<", **RAW)], "<\u0338"), "gpt2", True, False)
 def test_ids_offsets_and_words_are_those_of_tokenizers(name, stream, pattern, prefix, split_special):
     tokens, text = stream
@@ -291,3 +292,10 @@ def test_texts_are_normalized_except_for_special_tokens():
     assert [*texts] == ["àb<X>c", ["é"], b"A"]
     assert texts.normalizer == '{"type":"Lowercase"}'
     assert [*NormalizedTexts(["É"], normalizer=None)] == ["É"]
+
+
+def test_lowest_id_is_found_among_tokens_with_equal_normal_forms():
+    tokenizer = BPETokenizer(model=BPEModel(BYTES, [], normalizer="NFC"))
+    tokenizer.add_tokens([AddedToken("и\u0306"), AddedToken("й")])
+    assert tokenizer.encode("й и\u0306") == [256, 32, 256]
+    assert tokenizer.decode([256, 257]) == "и\u0306й"

@@ -28,6 +28,7 @@ from hf_bpe.pretokenizers import (
 from hf_bpe.pretokenizers._patterns import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.reference import pre_tokenize
+from hf_bpe.reference._splitting import _seconds_for
 from support.cases import case
 from support.profiles import by_profile, scaled, thorough
 from support.samples import CODE_POINTS
@@ -138,7 +139,8 @@ def test_pieces_of_an_early_stage_end_the_text_of_the_next(name, text, pieces):
 def test_code_points_in_context_are_split_as_by_tokenizers(native, name):
     rng = random.Random(name)
     contexts = ["", "a", "A", "1", " ", "\n", "!", "'s", "\x01", "\u4f60", "\u304b", "\u0301"]
-    characters = rng.sample(IN_USED_PLANES, by_profile(quick=15_000, thorough=len(IN_USED_PLANES)))
+    sample = rng.sample(IN_USED_PLANES, by_profile(quick=13_000, thorough=len(IN_USED_PLANES)))
+    characters = [*IN_USED_PLANES[:0x800], *sample]
     text = "".join(char + rng.choice(contexts) for char in characters)
     expected = [piece.encode() for piece in split_by_name(text, name)]
     assert all(native.pre_tokenize(text.encode(), name, simd=simd) == expected for simd in native.simd_names())
@@ -254,6 +256,15 @@ def assert_all_cuts_are_safe(text, name):
 def test_safe_cuts_do_not_change_the_pieces_of_short_texts(name):
     for text in SHORT[:: by_profile(quick=6, thorough=3)]:
         assert_all_cuts_are_safe(text, name)
+
+
+def test_time_for_an_expression_grows_with_the_text():
+    assert 10 <= _seconds_for(0) <= 60
+    assert 100 <= _seconds_for(10**7) <= 1000
+
+
+def test_lone_surrogates_are_repaired():
+    assert split("a\ud800\ud83d\ude00", "gpt2") == ["a", "\ufffd😀"]
 
 
 def test_expression_that_backtracks_without_end_is_stopped(monkeypatch):

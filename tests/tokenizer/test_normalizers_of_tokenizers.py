@@ -46,6 +46,13 @@ def test_file_with_tokens_that_become_equal_is_refused(tmp_path):
         BPETokenizer.convert_from(path)
 
 
+def test_new_tokenizer_learns_from_normalized_text(tokenizer):
+    new = tokenizer.train_new_from_iterator(["LOW low ﬁ", ["Low ﬁ"]], 262)
+    assert new.normalizer == tokenizer.normalizer
+    texts = NormalizedTexts(["LOW low ﬁ", "Low ﬁ"], SPECIALS, tokenizer.normalizer)
+    assert new.model.merges == train([*texts], 262, SPECIALS).merges
+
+
 def test_texts_of_another_normalizer_are_refused():
     with pytest.raises(ValueError, match="the texts are NormalizedTexts of 'NFC'; give the same"):
         BPETokenizer.train(NormalizedTexts(["low"]), 260, normalizer="Lowercase")

@@ -67,12 +67,7 @@ def source_distribution(pytestconfig):
     if not (cache / name).exists():
         with tempfile.TemporaryDirectory(dir=cache) as staging:
             download = [sys.executable, "-m", "pip", "download", "--quiet", "--retries=2"]
-            download += [
-                "--retries=2",
-                "--no-deps",
-                "--no-binary=transformers",
-                f"transformers=={transformers.__version__}",
-            ]
+            download += ["--disable-pip-version-check", "--no-deps", "--no-binary=transformers"]
             download.append(f"transformers=={transformers.__version__}")
             ran = subprocess.run(download, cwd=staging, capture_output=True, text=True)
             if ran.returncode:
