@@ -79,7 +79,7 @@ def refused(function, *arguments, **options):
         return str(error)
     raise AssertionError("not refused")
 
-def check_roads():
+def check_entry_points():
     parameter = inspect.signature(train).parameters["made_up"]
     assert (parameter.default, parameter.kind) == (3, inspect.Parameter.KEYWORD_ONLY)
     for entry_point in (train, BPETokenizer.train):
@@ -99,11 +99,11 @@ def check_roads():
 # The native core, and the reference
 if core is not None:
     _dispatch.native_core = _dispatch.require_core = lambda *_: Core
-    check_roads()
+    check_entry_points()
     train({"en": text, "de": text}, num_merges=2, parity=Parity(), made_up=11)
     sees(11)
 _dispatch.native_core = lambda: None
-check_roads()
+check_entry_points()
 
 # Checkpoints
 counts = count(text)
@@ -128,7 +128,7 @@ for command in (
 """
 
 
-def test_made_up_option_arrives_on_every_road(tmp_path):
+def test_made_up_option_arrives_at_every_entry_point(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", MADE_UP, tmp_path], capture_output=True, text=True, encoding="utf-8", check=False
     )
