@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
@@ -323,16 +324,12 @@ class Pipeline:
         known = self._known_ids(name, ids, self.skipped(skip_special_tokens))
         if self.text_decoder is not None:
             return self.text_decoder.row_bytes(known, b"")
-        unused = {i: text for text, i in self.unused_tokens.items()}
+        unused = {i: text for text, i in self.unused_tokens.items()}  # whose text `tokenizers` takes as it is
         parts: list[bytes] = []
-        waiting: list[int] = []
-        for token_id in known:
-            if token_id in unused:  # as `tokenizers` decodes a token that is not made of bytes
-                parts += [self.encoder.decode(waiting, b""), unused[token_id].encode()]
-                waiting = []
-            else:
-                waiting.append(token_id)
-        return b"".join([*parts, self.encoder.decode(waiting, b"")])
+        for is_unused, group in groupby(known, unused.__contains__):
+            run = [*group]
+            parts += [unused[i].encode() for i in run] if is_unused else [self.encoder.decode(run, b"")]
+        return b"".join(parts)
 
     def _known_ids(self, name: str, ids: Any, skipped: bytes) -> list[int]:
         """Return ids without skipped ones, and with `unk_token` outside the vocabulary."""
@@ -363,12 +360,11 @@ class Pipeline:
     @cached_property
     def shown_contents(self) -> dict[int, str]:
         """The contents of added tokens as `tokenizers` shows and decodes them: normalized, if it searches them so."""
-        contents = {token_id: token.content for token_id, token in self.added_tokens.items()}
+        tokens = self.added_tokens.items()
         if self.model.characters is None or self.model.normalizer is None or not shows_normalized_contents():
-            return contents
+            return {token_id: token.content for token_id, token in tokens}
         apply = get_normalizer(self.model.normalizer).apply
-        normalized = {token_id for token_id, token in self.added_tokens.items() if token.normalized}
-        return {i: apply(content) if i in normalized else content for i, content in contents.items()}
+        return {i: apply(token.content) if token.normalized else token.content for i, token in tokens}
 
     def character_stream(self, skip_special_tokens: bool = False, ids: Any = ()) -> CharacterDecodeStream | None:
         """Return a streaming decoder; None if the encoder joins bytes, which a `DecodeStream` decodes.
