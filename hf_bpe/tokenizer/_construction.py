@@ -92,7 +92,7 @@ def make_vocabulary(
 ) -> tuple[dict[str, int], dict[int, str]]:
     """Return printable token → id for all ids of a tokenizer, without gaps, and id → printable token.
 
-    Given are the tokens of the model, those to which no text is encoded, and id → content of those that were added.
+    Given are the tokens of the model, tokens to which no text is encoded, and id → content of added tokens.
 
     Raises:
         ValueError: a token or an id is in use by another, or there are far more ids than tokens.

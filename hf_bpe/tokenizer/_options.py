@@ -76,7 +76,7 @@ SAVING = {*inspect.signature(PreTrainedTokenizerBase.save_pretrained).parameters
     *("save_jinja_files", "safe_serialization", "is_main_process", "state_dict", "variant", "save_function"),
     *("exist_ok", "use_auth_token", "repo_url", "organization"),
 }
-"""Options of transformers' `save_pretrained`, and those that it ignores."""
+"""Options of transformers' `save_pretrained`, ignored ones included."""
 # Options of version 4, and of tokenizers that translate: serving libraries pass them to every tokenizer.
 DECODING = {
     *("skip_special_tokens", "use_source_tokenizer"),

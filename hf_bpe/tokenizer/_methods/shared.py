@@ -215,7 +215,7 @@ def name_as_own(owner: type, base: type, *more: type) -> None:
 
 
 def _underlying_functions(value: Any) -> Iterator[FunctionType]:
-    """Yield the functions of a method or property, and those that decorators have wrapped."""
+    """Yield the functions of a method or property, wrapped ones included."""
     for function in (value.fget, value.fset) if isinstance(value, property) else (getattr(value, "__func__", value),):
         while isinstance(function, FunctionType):
             yield function
