@@ -100,10 +100,9 @@ def splits_natively(pattern: str | None) -> bool:
 
 def pre_tokenize(data: bytes, pattern: str | None) -> list[bytes]:
     """Cut text into pre-tokens by the native core; by the reference if there is no core, or it refuses the pattern."""
-    if not splits_natively(pattern):
-        return reference.pre_tokenize(data, pattern)
     native = native_core()
-    assert native is not None
+    if native is None or not splits_natively(pattern):
+        return reference.pre_tokenize(data, pattern)
     pieces: list[bytes] = native.pre_tokenize(data, native_pattern(native, pattern))
     return pieces
 

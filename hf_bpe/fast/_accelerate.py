@@ -102,7 +102,7 @@ def _plain(auto_tokenizer: type) -> Any:
     """Return what `from_pretrained` is without acceleration."""
     method = vars(auto_tokenizer)["from_pretrained"]
     function = getattr(method, "__func__", None)
-    # A function of others that wraps ours has copied its attributes.
+    # A wrapper of others has copied attributes of ours.
     return method if hasattr(function, "__wrapped__") else getattr(function, "plain", method)
 
 

@@ -283,7 +283,7 @@ def _in_batches(
 def _read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
     """Yield items, of which a thread gets the next one meanwhile.
 
-    No executor of `concurrent.futures`: those take nothing more once the main thread has ended.
+    An executor takes nothing after the main thread's end.
     """
     ready: queue.Queue[tuple[_Item | None, BaseException | None]] = queue.Queue(1)
     is_closed = threading.Event()
