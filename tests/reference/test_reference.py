@@ -103,7 +103,7 @@ def test_pre_tokens_joined_are_the_bytes(data, pattern):
 
 
 @given(texts, patterns)
-def test_pre_tokens_of_text_are_its_pieces(text, pattern):
+def test_pre_tokens_of_text_are_its_pieces(native, text, pattern):
     assert pre_tokenize(text.encode(), pattern) == [piece.encode() for piece in split(text, pattern)]
 
 
