@@ -2,8 +2,8 @@
 # Run README's test command elsewhere: a machine that has less than those of developers, or calls things other names.
 #
 #     tools/check_elsewhere.sh least              # all that a machine may lack at once, in random order
-#     tools/check_elsewhere.sh no_git turkish     # one variation after the other
-#     tools/check_elsewhere.sh                    # each of them
+#     tools/check_elsewhere.sh no_git turkish     # one variation after the other; a+b is both at once
+#     tools/check_elsewhere.sh                    # all of them
 #
 # It prints a line of counts for each. Everything is installed first. Then a user without rights runs the tests in a
 # namespace where programs are hidden and folders read-only, so it needs Linux and root. PYTHON (python3) says which
@@ -47,9 +47,9 @@ hash_seed_0() { variables[PYTHONHASHSEED]=0; }
 hash_seed_1() { variables[PYTHONHASHSEED]=1; }
 order_1() { shuffle 1; }
 order_2() { shuffle 2; }
-all=(no_browser no_node no_git no_compiler no_network no_home ray_beside read_only_source read_only_shm
-  read_only_working_folder temporary_folder locale_c turkish time_zone private_files warnings hash_seed_0 hash_seed_1
-  order_1 order_2)
+all=(no_browser no_node no_git no_compiler+no_network read_only_source+read_only_shm warnings
+  read_only_working_folder+time_zone turkish+private_files+hash_seed_0+order_1
+  locale_c+temporary_folder+no_home+ray_beside+hash_seed_1+order_2)
 
 shuffle() { # seed
   echo "order: SEED=$1"
@@ -95,7 +95,7 @@ enter() { # variation: becomes the run of the tests
     mount --bind "$HF_BPE_TEST_DATA" "$folder/data"
     variables[HF_BPE_TEST_DATA]=$folder/data
   fi
-  "$1"
+  for name in ${1//+/ }; do "$name"; done
   open_python
   for name in "${!variables[@]}"; do assignments+=("$name=${variables[$name]}"); done
   cd "${start:-$where/hf_bpe}"
@@ -128,7 +128,7 @@ for name in bash sh $(dpkg --listfiles coreutils | sed -n 's|.*/bin/||p'); do
 done
 
 if [ $# = 0 ]; then set -- "${all[@]}"; fi
-if [[ " $* " = *" turkish "* ]]; then
+if [[ " $* " = *[\ +]turkish[\ +]* ]]; then
   if [ ! -e /usr/share/i18n/locales/tr_TR ]; then apt-get install --yes locales >/dev/null; fi
   mkdir "$folder/locales"
   localedef -i tr_TR -f UTF-8 "$folder/locales/tr_TR.UTF-8"
