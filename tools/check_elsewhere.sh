@@ -3,7 +3,7 @@
 #
 #     tools/check_elsewhere.sh least              # all that a machine may lack at once, in random order
 #     tools/check_elsewhere.sh no_git turkish     # one variation after the other; a+b is both at once
-#     tools/check_elsewhere.sh                    # all of them
+#     tools/check_elsewhere.sh                    # all
 #
 # It prints a line of counts for each. Everything is installed first. Then a user without rights runs the tests in a
 # namespace where programs are hidden and folders read-only, so it needs Linux and root. PYTHON (python3) says which
