@@ -22,7 +22,7 @@ if [ -n "$missing" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; the
     timeout 600 apt-get install --yes --no-install-recommends $missing libclang-rt-14-dev >/dev/null </dev/null
 fi
 
-# For the tests of the playground's page, which are left out without it; by itself, for not every system has the package.
+# For the tests of the playground's page; by itself, for not every system has the package.
 if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   echo "installing chromium"
   { timeout 300 apt-get update && timeout 300 apt-get install --yes --no-install-recommends chromium; } \

@@ -68,7 +68,7 @@ def in_units(text, offsets):
 
 
 def has_lost_places(form, text):
-    """Return whether normalization to a form changes a text, so that the JavaScript refuses its offsets."""
+    """Return whether normalization changes a text, so that the JavaScript refuses its offsets."""
     repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return form is not None and form.normalize_str(repaired) != repaired
 
