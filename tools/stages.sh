@@ -97,7 +97,7 @@ web() {
 
 # zig comes by the version that builds wheels, beside the environments, for no test expects it there.
 build_web() {
-  pip install --quiet --target "$environment/zig" "$(python -c 'from build_backend.compilers import ZIGLANG; print(ZIGLANG)')"
+  pip install --quiet --target "$environment/zig" "$(grep -o 'ziglang==[0-9.]*' build_backend/compilers.py)"
   PYTHONPATH=$environment/zig web/build.sh
 }
 
