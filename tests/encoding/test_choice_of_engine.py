@@ -17,7 +17,8 @@ MISSING = "import sys; sys.modules['hf_bpe._native'] = None;"
 
 
 def run(code, choice=None, cwd=None):
-    environment = {name: value for name, value in os.environ.items() if name != "HF_BPE_ENGINE"}
+    own = ("HF_BPE_ENGINE", "PYTHONWARNINGS")
+    environment = {name: value for name, value in os.environ.items() if name not in own}
     if choice is not None:
         environment["HF_BPE_ENGINE"] = choice
     return subprocess.run(
