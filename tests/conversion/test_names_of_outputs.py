@@ -93,7 +93,7 @@ def test_folder_that_exists_may_have_any_name(written, tmp_path):
     "command", ["truncate SOURCE --vocab-size 257", "pad SOURCE --multiple 64", "train - --num-merges 0"]
 )
 def test_commands_that_save_folders_refuse_names_of_files(source, tmp_path, command):
-    words = command.replace("SOURCE", str(source)).split()
+    words = [word.replace("SOURCE", str(source)) for word in command.split()]
     for suffix in FILES:
         output = tmp_path / f"x{suffix}"
         assert error(*words, "-o", output).startswith(f"{output} is the name of a file; expected a folder to save in")

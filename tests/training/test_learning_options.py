@@ -119,7 +119,7 @@ for command in (
     "extend {0}/trained {0}/text.txt --add 1 -o {0}/longer",
 ):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        app([*command.format(folder).split(), "--made-up", "12"], standalone_mode=False)
+        app([*(word.format(folder) for word in command.split()), "--made-up", "12"], standalone_mode=False)
     sees(12)
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
