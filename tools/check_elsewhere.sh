@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run README's test command elsewhere: a machine that has less than those of developers, or calls things other names.
+# Run README's test command on machines that have less than those of developers, or call things other names.
 #
 #     tools/check_elsewhere.sh least              # all that a machine may lack at once, in random order
 #     tools/check_elsewhere.sh no_git turkish     # one variation after the other; a+b is both at once
@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A variation is a function that says what differs, run as root where the tests will run.
+# A variation is a function, run as root where the tests will run.
 
 least() { # a clone that cannot be written, in a folder with a space, beside one named ray
   where="$folder/a b/é"

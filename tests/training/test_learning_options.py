@@ -140,7 +140,7 @@ def test_typed_names_are_those_of_the_options():
 
 
 def test_the_definition_has_every_option():
-    """What it does not have is compared with nothing, and no other test would tell."""
+    """What it does not have is compared with nothing."""
     of_the_definition = {*inspect.signature(oracle.learn_merges).parameters} - {
         "counts",
         "max_merges",
