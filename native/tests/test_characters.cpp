@@ -1,4 +1,4 @@
-// Tests of models whose alphabet is characters; what they compare with is naive_characters.hpp.
+// Tests of models of characters, which are compared with naive_characters.hpp.
 #include "examples.hpp"
 #include "naive_characters.hpp"
 #include "random.hpp"
@@ -34,7 +34,7 @@ void test_cuts() {
   }
 }
 
-// Longer than what is merged by looking at all pairs, and than what is cached; the cuts of this text are few.
+// Longer than what is merged by looking at all pairs or cached; the cuts of this text are few.
 void test_long_words() {
   for (int i = 0; i < threaded_examples(40); ++i) {
     const CharacterModel model = make_character_model(draw);
@@ -45,7 +45,7 @@ void test_long_words() {
   }
 }
 
-void test_vocabulary_lists_what_merges_make_and_the_characters() {
+void test_vocabulary_lists_made_and_characters() {
   CharacterModel model;
   model.tokens = {{0, "a"}, {1, "é"}, {2, "aé"}, {3, "never"}, {4, "b"}, {5, "ab"}};
   model.merges = {{"a", "é"}, {"a", "b"}};
@@ -70,18 +70,19 @@ void test_wrong_models_are_refused() {
   CHECK(is_refused(0, {0, 0, 2}));
 }
 
-void test_a_character_without_a_token_or_an_unknown_id_is_reported() {
+void test_character_without_id_is_reported() {
   CharacterModel model;
   model.tokens = {{0, "a"}};
-  const auto use = [](const IdBuffer&) {};
   const std::string text = "aé";
   int missing = -1;
   try {
-    model.encoder(widest_simd(), 1).encode_short(text_of(text), {}, use, kNoPoll);
+    model.encoder(widest_simd(), 1).encode_short(text_of(text), {}, [](const IdBuffer&) {}, kNoPoll);
   } catch (const MissingByte& error) {
     missing = error.byte;
   }
   CHECK(missing == 0xC3);
+  // A word fills its room.
+  CHECK(model.encoder(widest_simd(), 1).merge_words({std::string(63, 'a')}, 0, kNoPoll).ids.size() == 63);
 }
 
 }  // namespace
@@ -90,7 +91,7 @@ int main() {
   test_encoder();
   test_cuts();
   test_long_words();
-  test_vocabulary_lists_what_merges_make_and_the_characters();
+  test_vocabulary_lists_made_and_characters();
   test_wrong_models_are_refused();
-  test_a_character_without_a_token_or_an_unknown_id_is_reported();
+  test_character_without_id_is_reported();
 }
