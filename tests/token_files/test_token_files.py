@@ -12,7 +12,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hf_bpe import BPETokenizer, Source
@@ -70,6 +70,7 @@ def test_shards_hold_the_rows(tokenizer, tmp_path_factory, format, texts, pack, 
     rows=st.lists(st.lists(st.integers(0, 65_535), min_size=1, max_size=400), min_size=1),
     cuts=st.lists(st.integers(0, 2000)),
 )
+@example("mds", False, [[0] * 2**16], [])
 def test_writers_take_rows_in_any_parts(tmp_path_factory, format, is_wide, rows, cuts):
     folder = tmp_path_factory.mktemp("files")
     is_wide = is_wide and format != "nanogpt"
@@ -177,23 +178,17 @@ def snapshot_of_ids(folder):
 
 
 def test_documents_of_text_end_at_the_separator_or_the_end(tokenizer, tmp_path):
-    path = tmp_path / "in.txt"
+    path, other = tmp_path / "in.txt", tmp_path / "open.txt"
     path.write_text(f"low{END}lower{END}{END}", encoding="utf-8")
-    (tmp_path / "open.txt").write_text("low", encoding="utf-8")
-    written = tokenizer.encode_files([path, tmp_path / "open.txt"], tmp_path / "out", format="megatron")
-    plain = tokenizer.encode_files(
-        [path, tmp_path / "open.txt"], tmp_path / "plain.npy", begin_token=BEGIN, append_separator=False
-    )
+    other.write_text("low", encoding="utf-8")
+    written = tokenizer.encode_files([path, other], tmp_path / "out", format="megatron")
+    plain = tokenizer.encode_files([path, other], tmp_path / "plain.npy", begin_token=BEGIN, append_separator=False)
     low, lower = (tokenizer.encode(text, add_special_tokens=False) for text in ("low", "lower"))
     end, begin = tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids(BEGIN)
     assert np.fromfile(written.ids, np.uint16).tolist() == [*low, end, *lower, end, end, *low, end]
     ids, offsets = np.load(plain.ids).tolist(), np.load(plain.offsets)
-    assert [ids[start:stop] for start, stop in pairwise(offsets)] == [
-        [begin, *low, end],
-        [begin, *lower, end],
-        [begin, end],
-        [begin, *low],
-    ]
+    expected = [[begin, *low, end], [begin, *lower, end], [begin, end], [begin, *low]]
+    assert [ids[start:stop] for start, stop in pairwise(offsets)] == expected
     bare = BPETokenizer(model=tokenizer.model, eos_token=None)
     with pytest.raises(ValueError, match="separator: expected a token to end documents for format 'megatron'"):
         bare.encode_files(path, tmp_path / "bare", format="megatron")
