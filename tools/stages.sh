@@ -64,7 +64,6 @@ readme() {
 # written, without network, browser, node, git and compiler, in random order.
 elsewhere() { check_elsewhere least; }
 
-# What else differs between machines.
 elsewhere_variations() { check_elsewhere; }
 
 check_elsewhere() { # variations
