@@ -2,7 +2,7 @@
 # Run README's test command on machines that have less than those of developers, or call things other names.
 #
 #     tools/check_elsewhere.sh least              # all that a machine may lack at once, in random order
-#     tools/check_elsewhere.sh no_git turkish     # one variation after the other; a+b is both at once
+#     tools/check_elsewhere.sh no_git turkish     # one after the other; a+b is both at once
 #     tools/check_elsewhere.sh                    # all
 #
 # It prints a line of counts for each. Everything is installed first. Then a user without rights runs the tests in a
@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A variation is a function, run as root where the tests will run.
+# A variation is a function, run as root where the tests run.
 
 least() { # a clone that cannot be written, in a folder with a space, beside one named ray
   where="$folder/a b/é"
@@ -47,7 +47,7 @@ hash_seed_0() { variables[PYTHONHASHSEED]=0; }
 hash_seed_1() { variables[PYTHONHASHSEED]=1; }
 order_1() { shuffle 1; }
 order_2() { shuffle 2; }
-# Those that skip nothing are joined.
+# What skips nothing is joined.
 all=(no_browser no_node no_git no_compiler+no_network read_only_source+read_only_shm warnings
   read_only_working_folder+time_zone turkish+private_files+hash_seed_0+order_1
   locale_c+temporary_folder+no_home+ray_beside+hash_seed_1+order_2)
