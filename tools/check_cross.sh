@@ -28,7 +28,7 @@ prepare() {
   "${PYTHON:-python3}" -m venv "$folder/tools" # kept, for zig compiles its libraries again for each place it is at
   PATH=$folder/tools/bin:$PATH
   build_requirements | xargs pip install --quiet cmake ninja pefile delvewheel macholib twine check-wheel-contents \
-    "$(python -c 'from build_backend.compilers import ZIGLANG; print(ZIGLANG)')"
+    "$(zig_requirement)"
   zig=$(python -c 'import ziglang; print(ziglang.__path__[0] + "/zig")')
   version=$(python -c 'import sys; print("%d%d" % sys.version_info[:2])')
 }

@@ -52,7 +52,7 @@ build() {
   pip install --quiet --upgrade pip # one that knows -C: Python 3.10 may bring an older one
   build_requirements | xargs pip install --quiet cmake ninja
   # Kept, one for all Pythons: in another place zig finds nothing in its cache, and compiles its libraries again, too.
-  ziglang=$(python -c 'from build_backend.compilers import ZIGLANG; print(ZIGLANG)')
+  ziglang=$(zig_requirement)
   zig=$PWD/build/check_wheel/$ziglang
   if [ ! -e "$zig" ]; then pip install --quiet --target "$zig" "$ziglang"; fi
   # The variable is Python's own, and gives the wheel its tag.

@@ -5,6 +5,7 @@
 # virtual environments and results, the same for all stages.
 
 : "${environment:?is set by tools/run_stages.sh}"
+. tools/steps.sh
 
 use_environment() { # name, Python: in which `python`, `pip` and `pytest` are found; an empty one, if there is none yet
   if [ ! -e "$environment/$1" ]; then "${2:-python3}" -m venv "$environment/$1"; fi
@@ -96,7 +97,7 @@ web() {
 
 # zig comes by the version that builds wheels, beside the environments, for no test expects it there.
 build_web() {
-  pip install --quiet --target "$environment/zig" "$(grep -o 'ziglang==[0-9.]*' build_backend/compilers.py)"
+  pip install --quiet --target "$environment/zig" "$(zig_requirement)"
   PYTHONPATH=$environment/zig web/build.sh
 }
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Steps of a check, for the scripts that make rows of the table of wheels. `passed` names the steps that have passed.
+# Steps of checks, and what builds need. `passed` names the steps that have passed.
 
 step() { # name, command: say what runs and how long it took
   local name=$1 begin=$SECONDS
@@ -10,6 +10,10 @@ step() { # name, command: say what runs and how long it took
   passed+=" $name"
 }
 
-build_requirements() { # what pyproject.toml says that a build needs
+build_requirements() {
   grep '^requires = ' pyproject.toml | grep --only-matching '"[^"]*"' | tr --delete '"'
+}
+
+zig_requirement() {
+  grep --only-matching 'ziglang==[0-9.]*' build_backend/compilers.py
 }
