@@ -47,7 +47,7 @@ hash_seed_0() { variables[PYTHONHASHSEED]=0; }
 hash_seed_1() { variables[PYTHONHASHSEED]=1; }
 order_1() { shuffle 1; }
 order_2() { shuffle 2; }
-# What skips nothing is joined.
+# Of those joined, at most one skips tests.
 all=(no_browser no_node no_git no_compiler+no_network read_only_source+read_only_shm warnings
   read_only_working_folder+time_zone turkish+private_files+hash_seed_0+order_1
   locale_c+temporary_folder+no_home+ray_beside+hash_seed_1+order_2)

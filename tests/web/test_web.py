@@ -67,10 +67,10 @@ def in_units(text, offsets):
     return [places[each] for pair in offsets for each in pair]
 
 
-def has_lost_places(form, text):
-    """Return whether normalization changes a text, so that the JavaScript refuses its offsets."""
+def has_lost_places(normalizer, text):
+    """Return whether a normalizer changes a text, so that the JavaScript refuses its offsets."""
     repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return form is not None and form.normalize_str(repaired) != repaired
+    return normalizer is not None and normalizer.normalize_str(repaired) != repaired
 
 
 def compare(file, pipeline, texts):
@@ -84,10 +84,10 @@ def compare(file, pipeline, texts):
     encoded, placed, bare, *decoded = (answers[at : at + len(texts)] for at in range(0, len(answers), len(texts)))
     assert encoded == rows
     assert bare == pipeline.encode(texts)
-    form = Tokenizer.from_file(str(file)).normalizer if pipeline.model.characters is None else None
+    normalizer = Tokenizer.from_file(str(file)).normalizer if pipeline.model.characters is None else None
     refused = 0
     for text, row, answer in zip(texts, rows, placed, strict=True):
-        if has_lost_places(form, text):
+        if has_lost_places(normalizer, text):
             assert "UnsupportedTokenizerError: offsets: the text is not in " in answer["error"]
             refused += 1
             continue
