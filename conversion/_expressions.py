@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from hf_bpe.pretokenizers._named_patterns import PATTERNS, WITH_SCANNER
-from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._regex.checks import first_uncertain_character, may_be_empty
 from hf_bpe.pretokenizers._regex.dialects import differences, translate
 from hf_bpe.pretokenizers._regex.parser import parse
@@ -31,8 +30,8 @@ _AFTER_LINE_END = re.compile(
 )
 
 
-def read_expression(expression: str, tokens: Iterable[bytes]) -> str | None:
-    r"""Return the canonical pattern that cuts text as tiktoken does by its expression.
+def read_expression(expression: str, tokens: Iterable[bytes]) -> Pattern:
+    r"""Return the pattern that cuts text as tiktoken does by its expression.
 
     Args:
         expression: the expression.
@@ -41,11 +40,11 @@ def read_expression(expression: str, tokens: Iterable[bytes]) -> str | None:
     Raises:
         ValueError: the expression cannot be translated exactly.
 
-    >>> read_expression(r"\p{N}{1,3}+|\P{N}+$|\P{N}", [])
+    >>> read_expression(r"\p{N}{1,3}+|\P{N}+$|\P{N}", []).canonical
     '(?>\\p{N}{1,3})|\\P{N}+\\z|\\P{N}'
     """
     if expression == _CL100K and not any(map(_AFTER_LINE_END.search, tokens)):
-        return "cl100k"
+        return Pattern("cl100k")
     try:
         split = Split(translate(expression))
         tree = parse(split.expression)
@@ -53,39 +52,39 @@ def read_expression(expression: str, tokens: Iterable[bytes]) -> str | None:
             raise ValueError("it may match no character, where tiktoken fails; expected + instead of *")
     except ValueError as error:
         raise ValueError(f"pattern {expression[:80]!r} cannot be used: {error}") from None
-    pattern = canonical_pattern([split])
-    if pattern in WITH_SCANNER:  # which match all text
+    pattern = Pattern.parse([split])
+    if pattern.has_scanner:  # which match all text
         return pattern
     if tree == _WHOLE_TEXT:
-        return None
+        return Pattern(None)
     if first_uncertain_character(tree):  # matches may leave text out, which tiktoken drops
-        return canonical_pattern([Split(split.expression, "Removed", invert=True)])
+        return Pattern.parse([Split(split.expression, "Removed", invert=True)])
     return pattern
 
 
 @lru_cache(maxsize=64)
-def check_means_the_same(pattern: str | None) -> None:
+def check_means_the_same(pattern: Pattern) -> None:
     r"""Raise a ValueError if tiktoken may split text differently by the expression of a pattern, which is no chain.
 
-    >>> check_means_the_same(r"\p{L}+|\P{L}")
-    >>> check_means_the_same(r"\p{L}+")  # doctest: +NORMALIZE_WHITESPACE
+    >>> check_means_the_same(Pattern.parse(r"\p{L}+|\P{L}"))
+    >>> check_means_the_same(Pattern.parse(r"\p{L}+"))  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
     ValueError: the pattern '\\p{L}+' may leave text between its matches, such as ' ', which tiktoken loses; add an
     alternative
-    >>> check_means_the_same(r"\w+|\W")
+    >>> check_means_the_same(Pattern.parse(r"\w+|\W"))
     Traceback (most recent call last):
     ValueError: the pattern '\\w+|\\W' has '\\w', which tiktoken may read differently
     """
-    if pattern is None or pattern in WITH_SCANNER:
+    expression = pattern.expression
+    if expression is None or pattern.has_scanner:
         return
-    pattern = PATTERNS.get(pattern, pattern)
-    if found := differences(pattern):
-        raise ValueError(f"the pattern {pattern!r:.80} has {found[0].source!r}, which tiktoken may read differently")
-    tree = parse(pattern)
+    if found := differences(expression):
+        raise ValueError(f"the pattern {expression!r:.80} has {found[0].source!r}, which tiktoken may read differently")
+    tree = parse(expression)
     if may_be_empty(tree):
-        raise ValueError(f"the pattern {pattern!r:.80} may match no character, where tiktoken cuts differently")
+        raise ValueError(f"the pattern {expression!r:.80} may match no character, where tiktoken cuts differently")
     if lost := first_uncertain_character(tree):
         raise ValueError(
-            f"the pattern {pattern!r:.80} may leave text between its matches, such as {lost!r}, which tiktoken loses; "
-            "add an alternative"
+            f"the pattern {expression!r:.80} may leave text between its matches, such as {lost!r}, which tiktoken "
+            "loses; add an alternative"
         )

@@ -116,7 +116,7 @@ def _read(path: str | os.PathLike[str], format: str | None, hints: Hints) -> Def
     definition = chosen.read(path, hints)
     if chosen is not rank_folder.FORMAT:  # which adds the given special tokens to its own
         try:
-            hints.check(definition.model.pattern, definition.model.special_ids())
+            hints.check(definition.model.pre_tokenizer, definition.model.special_ids())
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
     return definition

@@ -39,7 +39,7 @@ from hf_bpe.formats._decoding import default_decoding
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints
 from hf_bpe.formats._native_readers import from_printable_all
-from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 
 _OTHER_MODELS = {
     "gemma4": "a SentencePiece model",
@@ -68,7 +68,7 @@ def read(path: Path, hints: Hints) -> Definition:
     if name in NOT_BYTE_LEVEL:
         raise metadata.error("pre", f"{name!r}, whose tokens are characters; expected a byte-level BPE model")
     pre = PRE_TOKENIZERS.get(name or "", PreTokenizer("", add_bos=not is_of_bytes))
-    pattern = _pattern(metadata, name, pre.pattern, hints) if is_of_bytes else None
+    pattern = _pattern(metadata, name, pre.pattern, hints) if is_of_bytes else Pattern(None)
     tokens = metadata.array("tokens", str)
     has_types = metadata.has("token_type") or not is_of_bytes
     types = metadata.array("token_type", int) if has_types else _types(metadata, tokens, hints)
@@ -106,14 +106,14 @@ def _definition(
     return Definition(model, added, settings)
 
 
-def _pattern(metadata: Metadata, name: str | None, known: str, hints: Hints) -> str | None:
+def _pattern(metadata: Metadata, name: str | None, known: str, hints: Hints) -> Pattern:
     if hints.pattern == "auto":
         if not known:
             raise metadata.error("pre", f"unknown pattern {name!r}; give the pattern, if the tokenizer has only one")
-        return known
-    pattern = canonical_pattern(hints.pattern)
+        return Pattern(known)
+    pattern = Pattern.parse(hints.pattern)
     alike = {"cl100k", "llama3"}
-    if known and pattern != known and not alike.issuperset((known, pattern)):
+    if known and pattern.canonical != known and not alike.issuperset((known, pattern.canonical)):
         raise metadata.error("pre", f"{name!r} is the pattern {known!r}; leave the argument out")
     return pattern
 
@@ -126,7 +126,7 @@ def _types(metadata: Metadata, tokens: list[str], hints: Hints) -> list[int]:
 
 
 def _model(
-    tokens: list[str], types: list[int], merge_lines: list[str], pattern: str | None
+    tokens: list[str], types: list[int], merge_lines: list[str], pattern: Pattern
 ) -> tuple[BPEModel, dict[int, AddedToken]]:
     """Return the model, and the added tokens."""
     pairs = [(first, second) for first, _, second in (line.partition(" ") for line in merge_lines)]
@@ -151,7 +151,7 @@ def _model(
     specials -= {i for i in specials if found[i].encode() in taken}
     vocab |= {token_id: found[token_id].encode() for token_id in specials}
     merges = _merges(merge_lines, pairs, dict(zip(tokens, as_bytes, strict=True)))
-    model = BPEModel(vocab, merges, tuple(found[token_id] for token_id in specials), pattern)
+    model = BPEModel.of(vocab, merges, [found[token_id] for token_id in specials], pattern)
     check_found_alike(found.values())
     added = {
         token_id: AddedToken(text, normalized=False, special=types[token_id] != USER_DEFINED)

@@ -15,7 +15,7 @@ from hf_bpe.formats._consistency import contradictions
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format
 from hf_bpe.formats._segments import special_tokens_of_merges
-from hf_bpe.pretokenizers._patterns import NAMES, is_chain, pre_tokenizer
+from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._stages import Split
 from hf_bpe.tokenizer._saving.auto_tokenizer import AutoTokenizerChoice, auto_tokenizer_choice
 
@@ -159,7 +159,7 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         bytes=sum(len(token) == 1 for token in model.vocab.values()),
         merges=len(model.merges),
         pattern=(model.pattern or "none") if knows_pattern else None,
-        splits_natively=splits_natively(model.pattern) if knows_pattern else None,
+        splits_natively=splits_natively(model.pre_tokenizer) if knows_pattern else None,
         normalizer=model.normalizer,
         ignore_merges=model.ignore_merges,
         drop_missing_bytes=model.drop_missing_bytes,
@@ -197,11 +197,12 @@ def inspect_refused(path: Path, error: Exception) -> Refusal | None:
     return None if chosen.loads is None else Refusal(str(error), found, chosen)
 
 
-def _shown(pattern: str) -> str:
+def _shown(canonical: str) -> str:
     """Return a name or an expression as it is, and a chain as its stages in a row."""
-    if not is_chain(pattern) or pattern in NAMES:
-        return pattern
-    stages = pre_tokenizer(pattern).stages
+    pattern = Pattern(canonical)
+    if not pattern.is_chain or pattern.name is not None:
+        return canonical
+    stages = pattern.chain.stages
     return " → ".join(
         f"Split {stage.expression!r:.60}" if isinstance(stage, Split) else repr(stage) for stage in stages
     )

@@ -17,7 +17,7 @@ from hf_bpe.core._model import MODEL_OPTIONS
 from hf_bpe.formats._definition import Definition, token_to_json
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._settings import SETTINGS
-from hf_bpe.pretokenizers._patterns import is_chain, pattern_expression, stored_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 
 WHOLE_TEXT = r"(?s:.+)"
 """The expression for no pre-tokenization, where a format needs an expression."""
@@ -45,7 +45,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 class Sidecar(NamedTuple):
     """The content of a sidecar; `options` are the options of the model."""
 
-    pattern: str | None
+    pattern: Pattern
     special_tokens: dict[str, int]
     options: dict[str, Any]
     signature: str
@@ -72,7 +72,7 @@ def write_sidecar(definition: Definition, path: Path) -> None:
     content = {
         "kind": _KIND,
         "pattern": model.pattern,
-        "pat_str": None if is_chain(model.pattern) else pattern_expression(model.pattern) or WHOLE_TEXT,
+        "pat_str": None if model.pre_tokenizer.is_chain else model.pre_tokenizer.expression or WHOLE_TEXT,
         "special_tokens": model.special_ids(),
         **model.options,
         "signature": model.signature,
@@ -97,7 +97,7 @@ def read_sidecar(path: Path) -> Sidecar | None:
         if type(content[name]) not in types:
             raise ValueError(f"{file}: {name}: expected {types[0].__name__}, got {content[name]!r:.80}")
     try:
-        pattern = stored_pattern(content["pattern"])
+        pattern = Pattern.read(content["pattern"])
         added = {int(i): AddedToken(**token) for i, token in content["added_tokens"].items()}
         if wrong := [token_id for token_id in content["special_tokens"].values() if type(token_id) is not int]:
             raise ValueError(f"special_tokens: expected ids, got {wrong[0]!r:.80}")

@@ -21,7 +21,7 @@ from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, read_sidecar, write_sid
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, PatternNeeded
-from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 
 VOCAB_FILE, MERGES_FILE = "vocab.tsv", "merges.tsv"
 _NAMES_OF_OTHERS = "vocab.txt", "merges.txt"
@@ -121,8 +121,8 @@ def read(path: Path, hints: Hints) -> Definition:
     try:
         pairs = [(tokens[first], tokens[second]) for first, second, _ in merges]
         if sidecar is None:
-            return Definition(BPEModel(vocab, pairs, tuple(specials), canonical_pattern(hints.pattern)))
-        model = BPEModel(vocab, pairs, tuple(specials), sidecar.pattern, sidecar.options["ignore_merges"])
+            return Definition(BPEModel.of(vocab, pairs, specials, Pattern.parse(hints.pattern)))
+        model = BPEModel.of(vocab, pairs, specials, sidecar.pattern, ignore_merges=sidecar.options["ignore_merges"])
         return sidecar.complete(Definition(model))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{vocab_file}: {error}") from None

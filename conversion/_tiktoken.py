@@ -24,7 +24,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._features import FEATURES
 from hf_bpe.formats._format import Format, Hints, PatternNeeded, Peer
-from hf_bpe.pretokenizers._patterns import pattern_expression
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 if TYPE_CHECKING:
     import tiktoken
@@ -49,7 +49,7 @@ _LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}) ([0-9]{1,10})")
 _BOM = b"\xef\xbb\xbf"
 
 
-def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], pattern: str | None) -> BPEModel:
+def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int], pattern: AnyPattern) -> BPEModel:
     """Return a model that gives the same ids as tiktoken.
 
     Args:
@@ -70,7 +70,7 @@ def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int]
     for token, token_id in [*ranks.items(), *((text.encode(), token_id) for text, token_id in special_tokens.items())]:
         if vocab.setdefault(token_id, token) != token:
             raise ValueError(f"tokens {vocab[token_id]!r:.80} and {token!r:.80} have the same id, {token_id}")
-    return BPEModel(vocab, recover_merges(ranks), tuple(special_tokens), pattern, ignore_merges=True)
+    return BPEModel.of(vocab, recover_merges(ranks), special_tokens, Pattern.parse(pattern), ignore_merges=True)
 
 
 def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:
@@ -171,7 +171,7 @@ def _write(definition: Definition, path: Path) -> None:
         if byte not in ranks:
             raise ValueError(f"the byte {byte!r} has no token, so tiktoken would fail at it")
     _check_merges(model, ranks)
-    check_means_the_same(model.pattern)
+    check_means_the_same(model.pre_tokenizer)
     lines = (b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items())
     path.write_bytes(b"".join(lines))
     write_sidecar(definition, path)
@@ -221,7 +221,7 @@ def _peer(path: Path, definition: Definition) -> Peer:
 
     encoding = tiktoken.Encoding(
         path.name,
-        pat_str=pattern_expression(definition.model.pattern) or WHOLE_TEXT,
+        pat_str=definition.model.pre_tokenizer.expression or WHOLE_TEXT,
         mergeable_ranks=read_ranks(path),
         special_tokens=definition.model.special_ids(),
     )

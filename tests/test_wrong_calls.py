@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, accelerate, analysis, count, editing, train
-from hf_bpe.pretokenizers import canonical_pattern
+from hf_bpe.pretokenizers import Pattern
 from support.commands import run
 
 # Arguments → a part of the message. TEXT, FOLDER, NORMALIZED, RANKS, BINARY, BLANK, XZ, COUNTS and EMPTY are files and
@@ -185,7 +185,7 @@ class DataFrame:
 
 TABLE = DataFrame()
 NAMES = {"BPEModel": BPEModel, "BPETokenizer": BPETokenizer, "Source": Source, "WordCounts": WordCounts, "np": np}
-NAMES |= {"accelerate": accelerate, "analysis": analysis, "canonical_pattern": canonical_pattern, "count": count}
+NAMES |= {"accelerate": accelerate, "analysis": analysis, "Pattern": Pattern, "count": count}
 NAMES |= {"editing": editing, "train": train, "MODEL": MODEL, "TABLE": TABLE}
 NAMES |= {"NORMALIZED": NORMALIZED, "TOKENIZER": TOKENIZER, "WITH_ENDS": WITH_ENDS}
 # Exception → calls → a part of the message.
@@ -213,7 +213,7 @@ CALLS = {
         'TOKENIZER("low", stride=-1)': "stride: expected at least 0, got -1",
         'TOKENIZER.encode_files([], "x.bin")': "expected a name that ends in .npy",
         'Source(["low"], weight=-1)': "weight: expected more than 0, got -1",
-        'canonical_pattern("gpt-2(")': "pattern",
+        'Pattern.parse("gpt-2(").canonical': "pattern",
         'BPEModel({0: b"a"}, [(b"a", b"b")])': "merge ",
         'train(["low", "no+such://a"], 300)': (
             r"'no\+such://a' is a URL and 'low' is not; give only paths and URLs for files, or iter\(texts\)"

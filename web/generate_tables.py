@@ -14,9 +14,8 @@ from typing import Any
 
 from tokenizers import normalizers
 
-from hf_bpe.pretokenizers import ByteLevel, Digits, PreTokenizer, Split
+from hf_bpe.pretokenizers import ByteLevel, Digits, Pattern, PreTokenizer, Split
 from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS, SPELLINGS
-from hf_bpe.pretokenizers._patterns import canonical_pattern
 from hf_bpe.pretokenizers._stages import Stage
 
 CODES = [code for code in range(0x80, 0x110000) if not 0xD800 <= code < 0xE000]
@@ -63,7 +62,7 @@ def spellings(expression: str) -> set[str]:
 
 def checked(stages: Iterable[Stage], name: str) -> tuple[str, str]:
     """Return the key of stages and their name, which Python must give them, too."""
-    found = canonical_pattern(PreTokenizer(tuple(stages)))
+    found = Pattern.parse(PreTokenizer(tuple(stages))).canonical
     assert found == name or {found, name} == {"llama3", "cl100k"}, (found, name)
     return key(stages), name
 

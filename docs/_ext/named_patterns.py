@@ -3,7 +3,7 @@
 from sphinx.application import Sphinx
 
 from hf_bpe.conversion._llama_cpp import PRE_TOKENIZERS, pre_tokenizer_name
-from hf_bpe.pretokenizers import NAMES, pre_tokenizer
+from hf_bpe.pretokenizers import NAMES, Pattern
 from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS, PATTERNS
 from hf_bpe.reference import pre_tokenize
 
@@ -26,7 +26,7 @@ def page_of() -> str:
         known = NAMED_PATTERNS[name]
         engine = "a scanner of its own" if known.has_scanner else "a compiled expression"
         facts = [known.models, f"llama.cpp: {llama_cpp(name)}", engine]
-        shown = PATTERNS.get(name) or "\n".join(map(repr, pre_tokenizer(name).stages))
+        shown = PATTERNS.get(name) or "\n".join(map(repr, Pattern(name).chain.stages))
         lines += [f"### {name}", "", "; ".join(filter(None, facts)) + ".", ""]
         pieces = [piece.decode() for piece in pre_tokenize(EXAMPLE.encode(), name)]
         lines += ["```text", shown, "```", "", "```text", " ".join(map(repr, pieces)), "```", ""]

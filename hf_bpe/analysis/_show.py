@@ -118,7 +118,7 @@ def _show_pre_tokens(tokenizer: AnyTokenizer, text: AnyText, maximum: int) -> Sh
         words = part if normalizer is None else normalizer.apply(part)
         words = f" {words}" if pipeline.add_prefix_space and words and not words.startswith(" ") else words
         data = words.encode("utf-8", "surrogateescape")
-        found += [ShownToken(-1, word, False) for word in pre_tokenize(data, model.pattern) if word]
+        found += [ShownToken(-1, word, False) for word in pre_tokenize(data, model.pre_tokenizer) if word]
     data = given.encode("utf-8", "surrogateescape")
     is_exact = b"".join(token.data for token in found) == data
     return Shown(tuple(found[:maximum]), len(found), len(data), is_exact, False, model, unit="pre-token")

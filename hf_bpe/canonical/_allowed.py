@@ -77,7 +77,7 @@ class AllowedTokens:
             raise ValueError(
                 f"{_REFUSED}ignore_merges makes tokens that its merges do not make, of whole texts; expected a pattern"
             )
-        self._continuations = Continuations(model.pattern, texts, self.size)
+        self._continuations = Continuations(model.pre_tokenizer, texts, self.size)
         self._after = lru_cache(_TAILS)(self._after_tail)
         self._starting_with = lru_cache(_CONTENTS)(self._tokens_starting_with)
         self._added_bits = self._bits(self._added)
@@ -293,7 +293,7 @@ def _ids_with_contents(vocab: Mapping[int, bytes], contents: Iterable[bytes]) ->
 
 
 def _check(model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
-    if model.pattern is not None and model.pattern not in WITH_SCANNER:
+    if model.pattern is not None and not model.pre_tokenizer.has_scanner:
         known = ", ".join(sorted(WITH_SCANNER))
         raise ValueError(f"{_REFUSED}its pattern is {short_repr(model.pattern)}, expected one of {known}, or None")
     if model.normalizer not in (None, "NFC"):

@@ -28,6 +28,7 @@ from hf_bpe.canonical._token_texts import TokenTexts, decode_beginning
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
 _CAP = 3
@@ -83,8 +84,8 @@ class Continuations:
         size: the number of bits of results.
     """
 
-    def __init__(self, pattern: str | None, tokens: TokenTexts, size: int) -> None:
-        self._splitter = make_encoder(BPEModel({i: bytes([i]) for i in range(256)}, [], pattern=pattern))
+    def __init__(self, pattern: Pattern, tokens: TokenTexts, size: int) -> None:
+        self._splitter = make_encoder(BPEModel.of({i: bytes([i]) for i in range(256)}, [], (), pattern))
         self._groups = lru_cache(2)(lambda is_late: _Groups.of(tokens, size, is_late=is_late))
         self.after = lru_cache(_CONTEXTS)(self._after)
 

@@ -17,7 +17,7 @@ from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, check_folder
 from hf_bpe.cli.program import CONVERT, command
 from hf_bpe.cli.tokenizers import FOLDER_HELP, PATTERN_HELP, existing
-from hf_bpe.pretokenizers._patterns import NAMES
+from hf_bpe.pretokenizers._named_patterns import NAMES
 
 if TYPE_CHECKING:
     from hf_bpe.formats._definition import Definition

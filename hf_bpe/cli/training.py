@@ -25,7 +25,7 @@ from hf_bpe.cli.sources import (
 from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save, tokenizer_class
 from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
 from hf_bpe.training._characters import default_pattern, learns_characters
 from hf_bpe.training._checkpoint import LOG as MERGES_LOG
@@ -171,7 +171,7 @@ def train(
                 normalized_sources,  # needs tokenizers, which --help does not
             )
 
-            how_split = canonical_pattern(default_pattern(byte_fallback) if pattern == "auto" else pattern)
+            how_split = Pattern.parse(default_pattern(byte_fallback) if pattern == "auto" else pattern)
             input = normalized_sources(input, listed, normalizer, how_split)
         if superwords_after:
             options["superwords"] = Superwords(

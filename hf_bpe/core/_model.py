@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import cast
+from typing import Any, cast
 
 from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong_type
 from hf_bpe.core._characters import Characters
@@ -19,7 +19,7 @@ from hf_bpe.core._provenance import Origin, make_signature, origin_of_first, par
 from hf_bpe.core._special_tokens import check_special_tokens, check_special_tokens_in
 from hf_bpe.normalizers._names import canonical_normalizer
 from hf_bpe.pretokenizers._byte_level import to_printable
-from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, canonical_pattern, metaspace_of
+from hf_bpe.pretokenizers._pattern import GPT2, UNICODE_VERSION, Pattern
 
 Merge = tuple[bytes, bytes]
 """The two parts that become one token."""
@@ -53,8 +53,8 @@ class BPEModel:
             text, in which `▁` stands for a space, and `<0x0A>` for a byte.
         merges: the merged pairs in the order of their ranks. Two pairs may make the same token.
         special_tokens: tokens that are never split and never made by a merge; stored in the order of their ids.
-        pattern: how text is cut into pre-tokens, as `hf_bpe.pretokenizers.canonical_pattern` takes it; stored as
-            it returns it: a name, a regular expression, the JSON of a chain of stages, or None for no pre-tokenization.
+        pattern: how text is cut into pre-tokens, as `hf_bpe.pretokenizers.Pattern.parse` takes it; stored in its
+            canonical form: a name, a regular expression, the JSON of a chain of stages, or None for no split.
         ignore_merges: encode a pre-token that is an ordinary token as that token, whatever the merges make of it; so
             tokens that no merges make can still occur. tiktoken encodes this way, and `tokenizers` with the option of
             this name.
@@ -91,6 +91,8 @@ class BPEModel:
     drop_missing_bytes: bool = False
     characters: Characters | None = None
     origin: Origin = field(default=(), compare=False)
+    # `replace` gives it with the pattern: one from a file may be an expression that `Pattern.parse` refuses.
+    _pre_tokenizer: Pattern = field(default_factory=lambda: GPT2, repr=False, compare=False)
     # For encoders, which need not find the tokens of merges then. `replace` and pickle leave it out.
     _merge_ids: bytes | None = field(default=None, init=False, repr=False, compare=False)
     # The result of `printable_vocab`, where the reader of a file has it.
@@ -114,8 +116,10 @@ class BPEModel:
         set_field(self, "merges", _checked_merges(self.merges, ids, no_parts))
         set_field(self, "special_tokens", tuple(specials))
         set_field(self, "_special_ids", {special: ids[special.encode()] for special in specials})
-        set_field(self, "pattern", canonical_pattern(self.pattern))
-        if self.pattern is not None and (metaspace_of(self.pattern) is None) != are_bytes:
+        if not isinstance(self.pattern, str | None) or self.pattern != self._pre_tokenizer.canonical:
+            set_field(self, "_pre_tokenizer", Pattern.parse(self.pattern))
+        set_field(self, "pattern", self.pre_tokenizer.canonical)
+        if self.pattern is not None and (self.pre_tokenizer.metaspace is None) != are_bytes:
             expected = "one that is not Metaspace" if are_bytes else "None or a Metaspace, as the model has characters"
             raise ValueError(f"pattern {self.pattern[:80]!r}: expected {expected}")
         if self.characters is not None:
@@ -129,10 +133,22 @@ class BPEModel:
             set_field(self, "drop_missing_bytes", self.lacks_bytes)
         set_field(self, "normalizer", canonical_normalizer(self.normalizer))
 
+    @classmethod
+    def of(
+        cls, vocab: dict[int, bytes], merges: list[Merge], specials: Iterable[str], pattern: Pattern, **options: Any
+    ) -> BPEModel:
+        """Return the model with a `Pattern`, whose expression the constructor might refuse as a user's."""
+        return cls(vocab, merges, tuple(specials), pattern.canonical, _pre_tokenizer=pattern, **options)
+
     @property
     def vocab_size(self) -> int:
         """Number of tokens, special tokens included."""
         return len(self.vocab)
+
+    @property
+    def pre_tokenizer(self) -> Pattern:
+        """The pattern as a value, with what follows from it."""
+        return self._pre_tokenizer
 
     @property
     def options(self) -> dict[str, bool | str | None]:
@@ -197,6 +213,8 @@ class BPEModel:
         """
         model = object.__new__(type(self))
         values = {**vars(self), **fields}
+        if "pattern" in fields:
+            values["_pre_tokenizer"] = Pattern.read(values["pattern"])
         vars(model).update(values, drop_missing_bytes=values["drop_missing_bytes"] and self.lacks_bytes)
         return model
 

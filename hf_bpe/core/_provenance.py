@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hf_bpe._native_core import native_core
-from hf_bpe.pretokenizers._patterns import NAMES, UNICODE_VERSION, is_chain
+from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, Pattern
 
 Model = Any  # a BPEModel, whose module imports this one
 
@@ -33,7 +33,7 @@ def make_signature(model: Model) -> str:
     values = dict(origin)
     parts = {
         "unicode": UNICODE_VERSION,
-        "pattern": name_of_pattern(model.pattern),
+        "pattern": name_of_pattern(model.pre_tokenizer),
         "vocab": str(model.vocab_size),
         **{name: value for name, value in origin if name not in (_VERSION, "counts", _MERGES)},
         "specials": str(len(model.special_tokens)),
@@ -44,11 +44,11 @@ def make_signature(model: Model) -> str:
     return "|".join([f"{_VERSION} {values[_VERSION]}", *(f"{name}={value}" for name, value in parts.items())])
 
 
-def name_of_pattern(pattern: str | None) -> str:
-    """Return the name of a canonical pattern in a signature: a digest of what has none."""
-    if pattern is None or pattern in NAMES:
-        return pattern or "none"
-    return f"{'chain' if is_chain(pattern) else 'regex'}:{short_digest(pattern.encode())}"
+def name_of_pattern(pattern: Pattern) -> str:
+    """Return the name of a pattern in a signature: a digest of what has none."""
+    if pattern.canonical is None or pattern.name is not None:
+        return pattern.canonical or "none"
+    return f"{'chain' if pattern.is_chain else 'regex'}:{short_digest(pattern.canonical.encode())}"
 
 
 def _name_of_option(value: bool | str) -> str:

@@ -30,7 +30,7 @@ from hf_bpe.counting._runs import Run, gather, open_run
 from hf_bpe.counting._settings import Counted, Settings
 from hf_bpe.counting._sources import Shard, TextSource, plan, split_shard
 from hf_bpe.counting._word_counts import WordCounts, merge_all
-from hf_bpe.pretokenizers._patterns import AnyPattern
+from hf_bpe.pretokenizers._pattern import AnyPattern
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,6 @@ from hf_bpe.counting._readers import Batch, Text
 from hf_bpe.counting._runs import RunOfCounts, RunReader
 from hf_bpe.counting._settings import Settings
 from hf_bpe.encoding._safe_cuts import cut_into_documents
-from hf_bpe.pretokenizers._patterns import metaspace_of
 from hf_bpe.reference._encoder import count_pre_tokens
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def make_count_table(settings: Settings, num_workers: int | None, memory: int) -
         )
     if memory:
         require_core("counts in limited memory")
-    metaspace = metaspace_of(settings.pattern)
+    metaspace = settings.pattern.metaspace
     if metaspace is not None and metaspace.prepend_scheme == "first" and settings.special_tokens:
         require_core("counts by a Metaspace that tells the beginning of a text from what follows a special token")
     return ReferenceCountTable(settings)

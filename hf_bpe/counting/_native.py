@@ -9,6 +9,7 @@ from hf_bpe._native_core import native_core, require_core
 from hf_bpe.counting._runs import MAX_COUNT, Run, RunOfCounts, RunReader, read_whole
 from hf_bpe.counting._runs import read_words as read_own_words
 from hf_bpe.pretokenizers._native import native_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter
@@ -46,7 +47,7 @@ def read_words(run: Run) -> Iterator[tuple[bytes, int]]:
         yield from words
 
 
-def native_counter(pattern: str | None, special_tokens: Sequence[str], threads: int, memory: int = 0) -> Counter:
+def native_counter(pattern: Pattern, special_tokens: Sequence[str], threads: int, memory: int = 0) -> Counter:
     """Return a native counter of pre-tokens that runs in threads.
 
     `memory` is the limit for its counts in bytes, 0 for no limit.

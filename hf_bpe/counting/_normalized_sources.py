@@ -12,6 +12,7 @@ from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._factory import find_last_cut
 from hf_bpe.encoding._safe_cuts import cut_into_blocks
 from hf_bpe.normalizers._names import canonical_normalizer
+from hf_bpe.pretokenizers._pattern import Pattern
 
 # What these make of a text does not change if they are applied to its lines.
 _BY_LINES = frozenset(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"))
@@ -20,7 +21,7 @@ _WHOLE = 1 << 62
 
 
 def normalized_input(
-    input: TextSource | WordCounts, special_tokens: Sequence[str], normalizer: str | None, pattern: str | None
+    input: TextSource | WordCounts, special_tokens: Sequence[str], normalizer: str | None, pattern: Pattern
 ) -> TextSource | WordCounts:
     """Return what a model with a normalizer learns from: texts and files normalized, `NormalizedTexts` as they are.
 
@@ -53,7 +54,7 @@ def normalized_input(
 
 
 def normalized_sources(
-    source: TextSource, special_tokens: Sequence[str], normalizer: str, pattern: str | None
+    source: TextSource, special_tokens: Sequence[str], normalizer: str, pattern: Pattern
 ) -> list[Source]:
     """Return sources with the same weights that yield normalized texts.
 
@@ -75,7 +76,7 @@ def normalized_sources(
 class _NormalizedShard(NormalizedTexts):
     """The normalized texts of a shard."""
 
-    def __init__(self, shard: Shard, special_tokens: Sequence[str], normalizer: str, pattern: str | None) -> None:
+    def __init__(self, shard: Shard, special_tokens: Sequence[str], normalizer: str, pattern: Pattern) -> None:
         if shard.source.max_document_bytes is not None:
             raise ValueError("max_document_bytes: expected None with a normalizer, which changes the length of texts")
         if shard.source.errors == "bytes":

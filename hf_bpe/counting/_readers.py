@@ -38,6 +38,7 @@ from hf_bpe.encoding._safe_cuts import (
     special_token_finder,
 )
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
+from hf_bpe.pretokenizers._pattern import Pattern
 
 __all__ = ["Batch", "Skipped", "Text", "read"]
 
@@ -95,7 +96,7 @@ class Batch:
 def read(
     shard: Shard,
     *,
-    pattern: str | None,
+    pattern: Pattern,
     special_tokens: Sequence[str],
     batch_bytes: int,
     skipped: Skipped,
@@ -119,7 +120,7 @@ def read(
 
     >>> from hf_bpe import plan
     >>> [shard] = plan(["low", ["lower", "lowest"]])
-    >>> [batch] = read(shard, pattern="gpt2", special_tokens=[], batch_bytes=1000, skipped=Skipped())
+    >>> [batch] = read(shard, pattern=Pattern("gpt2"), special_tokens=[], batch_bytes=1000, skipped=Skipped())
     >>> [text.data for text in batch.texts]
     ['low', 'lower', 'lowest']
     """
@@ -136,7 +137,7 @@ def read(
         yield Batch(batch, policy.position)
 
 
-def _texts(policy: ErrorPolicy, pattern: str | None, special_tokens: Sequence[str], block_bytes: int) -> Iterator[Text]:
+def _texts(policy: ErrorPolicy, pattern: Pattern, special_tokens: Sequence[str], block_bytes: int) -> Iterator[Text]:
     shard, source = policy.shard, policy.shard.source
     cap = None if source.max_document_bytes is None else _Cap(source.max_document_bytes, special_tokens, policy)
     if shard.is_file and shard.format == "text":
@@ -191,9 +192,7 @@ def _can_be_mapped(shard: Shard) -> bool:
     return is_stored and source.errors != "replace" and source.max_document_bytes is None
 
 
-def _blocks(
-    policy: ErrorPolicy, pattern: str | None, special_tokens: Sequence[str], block_bytes: int
-) -> Iterator[bytes]:
+def _blocks(policy: ErrorPolicy, pattern: Pattern, special_tokens: Sequence[str], block_bytes: int) -> Iterator[bytes]:
     """Yield a text in blocks that end at safe cuts, up to a segment without a safe cut that is too long."""
     cuts, longest = safe_cuts(pattern, tuple(special_tokens)), policy.longest
 

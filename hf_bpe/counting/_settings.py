@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from hf_bpe._utils.arguments import check_int, check_str
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._sources import exact_weight
-from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, AnyPattern, canonical_pattern
+from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, AnyPattern, Pattern
 
 
 @dataclass(frozen=True)
 class Settings:
     """The settings that decide the words; only counts with equal settings can be merged."""
 
-    pattern: str | None
+    pattern: Pattern
     special_tokens: tuple[str, ...]
     unicode: str = UNICODE_VERSION
 
     @classmethod
     def checked(cls, pattern: AnyPattern, special_tokens: Iterable[str]) -> Settings:
         """Return validated settings; raise TypeError or ValueError like `train`."""
-        return cls(canonical_pattern(pattern), tuple(check_special_tokens(special_tokens)))
+        return cls(Pattern.parse(pattern), tuple(check_special_tokens(special_tokens)))
 
     def check_same(self, other: Settings) -> None:
         """Raise a ValueError that names a difference. The order of special tokens does not matter."""
@@ -37,7 +37,11 @@ class Settings:
 
     def identity(self) -> dict[str, Any]:
         """Return the settings as JSON values."""
-        return {**asdict(self), "special_tokens": sorted(self.special_tokens)}
+        return {
+            "pattern": self.pattern.canonical,
+            "special_tokens": sorted(self.special_tokens),
+            "unicode": self.unicode,
+        }
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from hf_bpe.counting._runs import PIECE, FileRun, Run, RunOfCounts, RunReader, g
 from hf_bpe.counting._settings import Counted, Settings
 from hf_bpe.counting._sources import exact_weight
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from hf_bpe.pretokenizers._patterns import UNICODE_VERSION, AnyPattern, stored_pattern
+from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, AnyPattern, Pattern
 
 MARK = b"hf_bpe counts 1\n"
 FAN_IN = 64  # runs to merge at once
@@ -141,7 +141,7 @@ class WordCounts:
     @property
     def pattern(self) -> str | None:
         """The split pattern: a name, a regular expression, or None."""
-        return self.settings.pattern
+        return self.settings.pattern.canonical
 
     @property
     def special_tokens(self) -> tuple[str, ...]:
@@ -229,7 +229,7 @@ class WordCounts:
         >>> WordCounts({"low": 2}, special_tokens=["<|x|>", "<|y|>"]).with_special_tokens(["<|x|>"]).special_tokens
         ('<|x|>',)
         """
-        settings = Settings(self.pattern, tuple(check_special_tokens(special_tokens)))
+        settings = Settings(self.settings.pattern, tuple(check_special_tokens(special_tokens)))
         return WordCounts.from_run(
             merge_runs([self.run()], [1]), settings, self.scale, sources=self.sources, skipped=self.skipped
         )
@@ -255,7 +255,8 @@ class WordCounts:
             return
         path = Path(path)
         about = {
-            **asdict(self.settings),
+            **vars(self.settings),
+            "pattern": self.pattern,
             "scale": self.scale,
             "words": len(self),
             "total": self.total,
@@ -320,7 +321,7 @@ class WordCounts:
                 raise ValueError(
                     f"it was counted with Unicode {about['unicode']:.80}, this version of hf_bpe uses {UNICODE_VERSION}"
                 )
-            counts.settings = Settings.checked(stored_pattern(about["pattern"]), about["special_tokens"])
+            counts.settings = Settings.checked(Pattern.read(about["pattern"]), about["special_tokens"])
             counts.sources = tuple(Counted(**source).checked() for source in about["sources"])
             counts.scale = check_int("scale", about["scale"], 1, 10**1000)
             counts._words = check_int("words", about["words"], 0, (footer - 16) // _MIN_RECORD)

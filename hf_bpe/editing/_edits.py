@@ -120,12 +120,12 @@ def extend(
     normalizer = model.normalizer
     specials = [*model.special_tokens, *check_special_tokens(special_tokens or ())]
     found_first = tokens_to_split_at([*specials, *split_at])
-    input = normalized_input(input, found_first, normalizer, model.pattern)
+    input = normalized_input(input, found_first, normalizer, model.pre_tokenizer)
     is_nothing = isinstance(input, (list, tuple)) and not input
     if {*found_first}.difference(specials) and not isinstance(input, WordCounts) and not is_nothing:
         given = {name: value for name, value in options.items() if name in COUNTING_CHECKS}
         counting = cast("CountingOptions", given)
-        counted = count(input, pattern=model.pattern, special_tokens=found_first, **counting)
+        counted = count(input, pattern=model.pre_tokenizer, special_tokens=found_first, **counting)
         input = counted.with_special_tokens([*dict.fromkeys(specials)])
     initial = with_normalizer(model, None)
     longer = train(input, model.vocab_size + number, special_tokens, **options, initial=initial)

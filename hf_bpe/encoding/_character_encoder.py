@@ -19,7 +19,6 @@ from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Num
 from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
 from hf_bpe.encoding._token_bytes import SPACE, WRITES_SPACE, token_bytes, writes_spaces
 from hf_bpe.normalizers._names import canonical_normalizer, parts_of_normalizer
-from hf_bpe.pretokenizers._patterns import metaspace_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -54,7 +53,7 @@ class CharacterModelEncoder(NormalizingEncoder):
         others, prepends = _without_spaces(parts) if has_spaces else (parts, False)
         # The core does not put a space before text, but its normalizer does, if tokens are searched in the result, or
         # if Metaspace puts one there, too, by its own rule.
-        is_alone = metaspace_of(model.pattern) is None
+        is_alone = model.pre_tokenizer.metaspace is None
         self._prepends = prepends and (not is_alone or any(token.normalized for token in added_tokens))
         self._is_prefixed = self._prepends and is_alone
         self._reads_spaces = False  # until it is known
@@ -124,7 +123,7 @@ class CharacterModelEncoder(NormalizingEncoder):
 
 def reads_spaces_natively(model: BPEModel) -> bool:
     """Return whether a model with characters leaves spaces as they are, or writes them as `SPACE`, which is a token."""
-    metaspace = metaspace_of(model.pattern)
+    metaspace = model.pre_tokenizer.metaspace
     if metaspace is None and not writes_spaces(model):
         return True
     return writes_spaces(model) and SPACE.encode() in model.vocab.values()
@@ -143,7 +142,7 @@ def make_character_encoder(
         model, rebuild: see `CharacterModelEncoder`.
         instructions: `simd` and `chunk_bytes` of the core's encoder, on which no result depends.
     """
-    characters, metaspace = model.characters, metaspace_of(model.pattern)
+    characters, metaspace = model.characters, model.pre_tokenizer.metaspace
     assert characters is not None
     has_spaces = writes_spaces(model)
     splits = metaspace is not None and metaspace.split

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding import _safe_cuts as cuts
-from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._native import compile_natively, native_pattern
 from hf_bpe.reference import _encoder as reference
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
     from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder
+    from hf_bpe.pretokenizers._pattern import Pattern
 
 
 # Ids and ranks up to which the native encoder packs a merge into 64 bits.
@@ -77,7 +77,7 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         make_encoder,
         model.vocab,
         model.merges,
-        native_pattern(native, model.pattern),
+        native_pattern(native, model.pre_tokenizer),
         excluded_tokens=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
         drop_missing_bytes=model.drop_missing_bytes,
         merge_ids=model._merge_ids,
@@ -90,15 +90,15 @@ def _check_ids(model: BPEModel) -> None:
         raise ValueError(f"model: expected ids and numbers of merges below {_NATIVE_IDS}, got {highest}")
 
 
-def splits_natively(pattern: str | None) -> bool:
-    """Return whether the native core cuts text by a canonical pattern: where it is built, it refuses few."""
+def splits_natively(pattern: Pattern) -> bool:
+    """Return whether the native core cuts text by a pattern: where it is built, it refuses few."""
     native = native_core()
-    if native is None:
-        return False
-    return pattern is None or pattern in WITH_SCANNER or not isinstance(compile_natively(native, pattern), str)
+    if native is None or pattern.canonical is None or pattern.has_scanner:
+        return native is not None
+    return not isinstance(compile_natively(native, pattern.chain), str)
 
 
-def pre_tokenize(data: bytes, pattern: str | None) -> list[bytes]:
+def pre_tokenize(data: bytes, pattern: Pattern) -> list[bytes]:
     """Cut text into pre-tokens by the native core; by the reference if there is no core, or it refuses the pattern."""
     native = native_core()
     if native is None or not splits_natively(pattern):
@@ -107,7 +107,7 @@ def pre_tokenize(data: bytes, pattern: str | None) -> list[bytes]:
     return pieces
 
 
-def find_last_cut(data: bytes, pattern: str | None, special_tokens: Sequence[str]) -> int:
+def find_last_cut(data: bytes, pattern: Pattern, special_tokens: Sequence[str]) -> int:
     """Return the last position at which text can be cut without changing a count, whatever follows; 0 if none."""
     native = native_core()
     if native is None:

@@ -17,7 +17,7 @@ from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._batch_layout import Layout
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, TemplateIds
 from hf_bpe.pretokenizers._byte_level import to_printable
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
 Value = TypeVar("Value")
 Offsets = tuple[int, int]

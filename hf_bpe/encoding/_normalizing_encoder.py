@@ -32,7 +32,7 @@ from hf_bpe.encoding._encoder import (
 from hf_bpe.encoding._mixed_texts import Encoded, encode_each
 from hf_bpe.encoding._normalized_tokens import normalized_tokens
 from hf_bpe.normalizers._apply import get_normalizer, utf8
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE, metaspace_of
+from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, Self
@@ -82,7 +82,7 @@ class NormalizingEncoder(Encoder):
         self._whole = raw.with_added_tokens((*self._raw_tokens, *normalized.values()))
         # An encoder has one token for each content. If tokens of both kinds share one, all text is encoded in segments.
         self._is_clear = normalized.keys().isdisjoint(token.content for token in self._raw_tokens)
-        metaspace = metaspace_of(raw.model.pattern)
+        metaspace = raw.model.pre_tokenizer.metaspace
         self._tells_starts = metaspace is not None and metaspace.prepend_scheme == "first"
         self._looks_up = False
         self._refusing: Any = None  # what encodes like `_whole`, and refuses text that NFC may change

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from hf_bpe.encoding._token_finder import TokenFinder
-from hf_bpe.pretokenizers._patterns import safe_cut_in_bytes
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 _FIRST_STEP, _STEP = 1 << 6, 1 << 14  # the range of the first search, and of later ones, which double
 
@@ -29,7 +29,7 @@ class SafeCuts:
     tokens.
 
     Args:
-        pattern: a canonical pattern.
+        pattern: as `Pattern.read` takes it.
         special_tokens: the tokens at which text is split, the longest first.
 
     >>> cuts = SafeCuts("gpt2", ["<|x|>"])
@@ -37,8 +37,8 @@ class SafeCuts:
     (3, 9)
     """
 
-    def __init__(self, pattern: str | None, special_tokens: Sequence[str]) -> None:
-        self._pattern = safe_cut_in_bytes(pattern)
+    def __init__(self, pattern: AnyPattern, special_tokens: Sequence[str]) -> None:
+        self._pattern = Pattern.read(pattern).safe_cut
         self._finder = special_token_finder(special_tokens)
         self._longest = max(self._finder.longest, 1)
         self.margin = self._longest + 4
@@ -83,7 +83,7 @@ class SafeCuts:
 
 
 @functools.lru_cache(maxsize=16)
-def safe_cuts(pattern: str | None, special_tokens: tuple[str, ...]) -> SafeCuts:
+def safe_cuts(pattern: Pattern, special_tokens: tuple[str, ...]) -> SafeCuts:
     """Return the cached cuts for a pattern and special tokens."""
     return SafeCuts(pattern, special_tokens)
 
@@ -152,7 +152,7 @@ def find_too_long(data: Bytes, cuts: SafeCuts, start: int, stop: int | None, lon
 
 
 def cut_into_documents(
-    data: Bytes, start: int, stop: int | None, pattern: str | None, special_tokens: Sequence[str], limit: int
+    data: Bytes, start: int, stop: int | None, pattern: AnyPattern, special_tokens: Sequence[str], limit: int
 ) -> Iterator[tuple[int, int]]:
     """Yield start and end of each segment between special tokens, long ones in parts, without empty ones.
 
@@ -166,7 +166,7 @@ def cut_into_documents(
     >>> [*cut_into_documents(b"low lower<|x|>lowest", 0, None, "gpt2", ["<|x|>"], 2)]
     [(0, 3), (3, 9), (14, 20)]
     """
-    cuts = safe_cuts(pattern, tuple(special_tokens))
+    cuts = safe_cuts(Pattern.read(pattern), tuple(special_tokens))
     begin = cuts.find_first(data, start) if start > 0 else 0
     end = cuts.find_first(data, stop) if stop is not None else None
     finder = special_token_finder(special_tokens)

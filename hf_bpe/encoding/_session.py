@@ -23,7 +23,6 @@ from hf_bpe.encoding._session_blocks import BLOCK, Block, State, blocks_until, c
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.normalizers._names import parts_of_normalizer
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from hf_bpe.pretokenizers._patterns import metaspace_of
 
 _LONG = 1 << 11  # characters without a safe cut from which on a settled one is searched for
 _FOR_THREADS = 1 << 17  # characters from which on threads pay
@@ -283,7 +282,7 @@ class Session:
     @property
     def _ids_before_segments(self) -> set[int]:
         """The added tokens after which a model with characters puts a space before text."""
-        metaspace = metaspace_of(self._encoder.model.pattern)
+        metaspace = self._encoder.model.pre_tokenizer.metaspace
         if metaspace is not None and metaspace.prepend_scheme == "first":
             return set()
         return {token.id for token in self._added_tokens}

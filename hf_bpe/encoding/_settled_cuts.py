@@ -13,8 +13,7 @@ import regex
 
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options, make_splitter
 from hf_bpe.normalizers._apply import get_normalizer
-from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
 _WINDOW = 1 << 10  # characters at the end of the text in which a boundary is searched for
@@ -45,7 +44,7 @@ class SettledCuts:
         self._splitter = make_splitter(tokens)
         self._margin = max([_UNSURE, *(len(token.content) for token in tokens)])
         self._is_possible = (
-            encoder.model.pattern in WITH_SCANNER
+            encoder.model.pre_tokenizer.has_scanner
             and not options.add_prefix_space
             and not encoder.lacks_bytes
             # So that text which stays as it is has the same added tokens before and after normalization.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.core._model import BPEModel
 from hf_bpe.normalizers._names import parts_of_normalizer
-from hf_bpe.pretokenizers._patterns import metaspace_of
 
 SPACE = "▁"
 """The character that stands for a space in models whose alphabet is characters."""
@@ -16,7 +15,7 @@ WRITES_SPACE = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
 
 def writes_spaces(model: BPEModel) -> bool:
     """Return whether a model with characters writes all spaces as `SPACE`, by its normalizer or its pattern."""
-    if (metaspace := metaspace_of(model.pattern)) is not None:
+    if (metaspace := model.pre_tokenizer.metaspace) is not None:
         return metaspace.replacement == SPACE
     is_written = False
     for part in parts_of_normalizer(model.normalizer):

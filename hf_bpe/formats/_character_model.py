@@ -21,7 +21,7 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._native_readers import merges_of_json
 from hf_bpe.formats._post_processor import json_excerpt, processor_settings
 from hf_bpe.normalizers._names import canonical_normalizer, keeps_beginning, leaves_no_space
-from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._stages import stage_of_json
 
 
@@ -92,10 +92,10 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
         if token.content not in ids and token.special and not is_text:
             specials.append(token.content)
             vocab[token_id] = token.content.encode()
-    model = BPEModel(
+    model = BPEModel.of(
         vocab,
         merges,
-        tuple(specials),
+        specials,
         pattern,
         ignore_merges=bool(data.get("ignore_merges")),
         normalizer=normalizer,
@@ -108,15 +108,15 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
     return model, unused
 
 
-def _pattern(pre_tokenizer: Any, normalizer: str | None) -> str | None:
+def _pattern(pre_tokenizer: Any, normalizer: str | None) -> Pattern:
     if pre_tokenizer is None:
-        return None
+        return Pattern(None)
     shown = json_excerpt(pre_tokenizer)
     parts = pre_tokenizer["pretokenizers"] if pre_tokenizer["type"] == "Sequence" else [pre_tokenizer]
     # Gemma's Split at spaces finds none, because its normalizer has replaced them.
     kept = [part for part in parts if not (_splits_at_spaces(part) and leaves_no_space(normalizer))]
     if not kept:
-        return None
+        return Pattern(None)
     if len(kept) == 1 and kept[0]["type"] == "Metaspace":
         if kept[0].get("prepend_scheme") == "first" and not keeps_beginning(normalizer):
             raise ValueError(
@@ -124,7 +124,7 @@ def _pattern(pre_tokenizer: Any, normalizer: str | None) -> str | None:
                 "remove that; expected a normalizer that does not, or another prepend_scheme"
             )
         try:
-            return canonical_pattern([stage_of_json(kept[0])])
+            return Pattern.parse([stage_of_json(kept[0])])
         except ValueError as error:
             raise ValueError(f"its pre-tokenizer {shown}: {error}") from None
     raise ValueError(

@@ -12,7 +12,6 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._token_bytes import SPACE
 from hf_bpe.normalizers._growth import MAX_GROWTH, total_growth
 from hf_bpe.normalizers._names import parts_of_normalizer
-from hf_bpe.pretokenizers._patterns import metaspace_of
 
 _FIELDS: dict[str, dict[str, type]] = {
     "ByteFallback": {},
@@ -78,7 +77,7 @@ def default_decoding(model: BPEModel) -> str | None:
     """
     if model.characters is None:
         return None
-    metaspace = metaspace_of(model.pattern)
+    metaspace = model.pre_tokenizer.metaspace
     space = SPACE if metaspace is None else metaspace.replacement
     puts_one = [
         part

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._features import FEATURES, Feature, missing_features, without_missing_features
-from hf_bpe.pretokenizers._patterns import NAMES, canonical_pattern, is_chain
+from hf_bpe.pretokenizers._named_patterns import NAMES
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 WrittenFormat = Literal["hf", "text", "gpt2", "gguf", "tokenizer.json", "tiktoken"]
 """The names of `hf_bpe.conversion.FORMATS`."""
@@ -40,13 +41,13 @@ class Hints(NamedTuple):
         special_tokens: content → id; None for the tokens of the file.
     """
 
-    pattern: str | None = "auto"
+    pattern: AnyPattern = "auto"
     special_tokens: Mapping[str, int] | None = None
 
-    def check(self, pattern: str | None, special_tokens: Mapping[str, int]) -> None:
+    def check(self, pattern: Pattern, special_tokens: Mapping[str, int]) -> None:
         """Raise a ValueError if the user contradicts the file."""
-        if self.pattern != "auto" and canonical_pattern(self.pattern) != pattern:
-            raise ValueError(f"its pattern is {pattern or 'none'!r}; leave the argument out")
+        if self.pattern != "auto" and Pattern.parse(self.pattern) != pattern:
+            raise ValueError(f"its pattern is {pattern.canonical or 'none'!r}; leave the argument out")
         if self.special_tokens is not None and dict(self.special_tokens) != dict(special_tokens):
             raise ValueError(f"its special tokens are {dict(special_tokens)}; leave the argument out")
 
@@ -112,11 +113,11 @@ class Format:
     suffix: str = ""
     last: tuple[str, ...] = ()
 
-    def carries_pattern(self, pattern: str | None) -> bool:
+    def carries_pattern(self, pattern: Pattern) -> bool:
         """Return whether a file can carry this pattern."""
         if self.patterns is None:
-            return "pattern" in self.carries | self.sidecar and (self.has_chains or not is_chain(pattern))
-        return pattern in self.patterns
+            return "pattern" in self.carries | self.sidecar and (self.has_chains or not pattern.is_chain)
+        return pattern.canonical in self.patterns
 
     def missing(self, definition: Definition) -> dict[str, Feature]:
         """Return the features that a tokenizer has and this format cannot carry."""
@@ -125,7 +126,7 @@ class Format:
     def _carried(self, definition: Definition) -> set[str]:
         """Return the names of the features that a file or its sidecar carries, with the pattern of a tokenizer."""
         kept = {*self.carries, *self.sidecar}
-        return kept | {"pattern"} if self.carries_pattern(definition.model.pattern) else kept - {"pattern"}
+        return kept | {"pattern"} if self.carries_pattern(definition.model.pre_tokenizer) else kept - {"pattern"}
 
     def reduce(self, definition: Definition, drop: Iterable[str] = ()) -> Definition:
         """Return the part of a tokenizer that can be written.

@@ -11,7 +11,7 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE, metaspace_of
+from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
 UNTRUSTED = ("all", "special")
 
@@ -40,7 +40,7 @@ def encode_segments(
     encoder = pipeline.base if is_all else pipeline.encoder_without(lambda token: token.special)
     found = _trusted_tokens(pipeline, parts, text, is_all)
     options = pipeline.options(False)
-    metaspace = metaspace_of(pipeline.model.pattern)
+    metaspace = pipeline.model.pre_tokenizer.metaspace
     # A model that puts a space only before the first text puts none after an added token.
     others = options._replace(continued=metaspace is not None and metaspace.prepend_scheme == "first")
     made_by_merges = special_tokens_of_merges(pipeline)

@@ -25,7 +25,7 @@ from hf_bpe.formats._setting_checks import (
     flag_or,
 )
 from hf_bpe.normalizers._names import canonical_normalizer
-from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 if TYPE_CHECKING:
     from hf_bpe.formats._template import Template
@@ -98,7 +98,7 @@ _ADDS = Setting(Owner.ALL, optional(check_flag), _FLAG + _NULL, is_in_definition
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 SETTINGS: dict[str, Setting] = {
-    "pattern": _model_setting(lambda _, value: canonical_pattern(value), _STRING + _NULL, "pattern"),
+    "pattern": _model_setting(lambda _, value: Pattern.parse(value), _STRING + _NULL, "pattern"),
     "normalizer": _model_setting(lambda _, value: canonical_normalizer(value), _STRING + _NULL, "normalizer"),
     "ignore_merges": _model_setting(check_flag, _FLAG, "ignore_merges"),
     "drop_missing_bytes": _model_setting(check_flag, _FLAG, "missing_bytes"),

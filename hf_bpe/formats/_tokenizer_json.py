@@ -35,7 +35,7 @@ from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.normalizers._names import canonical_normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._chains import PreTokenizer
-from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace
 
 _LOAD_ELSEWHERE = "load it with PreTrainedTokenizerFast of transformers"
@@ -198,7 +198,7 @@ def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: Mapping[str, int])
 
 
 def _model(
-    data: Mapping[str, Any], added: Mapping[int, AddedToken], how: tuple[str | None, bool, str | None]
+    data: Mapping[str, Any], added: Mapping[int, AddedToken], how: tuple[Pattern, bool, str | None]
 ) -> tuple[BPEModel, dict[str, int]]:
     """Return the model with pattern, ignore_merges and normalizer, and the entries that no text is encoded to.
 
@@ -209,7 +209,7 @@ def _model(
     """
     ids: dict[str, int] = data["vocab"]
     merges, tokens, is_used = merges_of_json(ids, data["merges"], from_printable_all)
-    pattern, ignore_merges, _ = how
+    pattern, ignore_merges, normalizer = how
     vocab = dict(zip(ids.values(), tokens, strict=True))
     specials: dict[str, int] = {}
     unused: dict[str, int] = {}
@@ -238,7 +238,14 @@ def _model(
         ordinary = {token for token_id, token in vocab.items() if token_id not in specials.values()}
         for text in [text for text in specials if text.encode() in ordinary]:
             del vocab[specials.pop(text)]
-    model = BPEModel(cast("dict[int, bytes]", vocab), merges, tuple(specials), *how)  # no None remains
+    model = BPEModel.of(  # no None remains in the vocabulary
+        cast("dict[int, bytes]", vocab),
+        merges,
+        specials,
+        pattern,
+        ignore_merges=ignore_merges,
+        normalizer=normalizer,
+    )
     printable = {**ids, **specials}
     for text in unused:
         del printable[text]
@@ -269,7 +276,7 @@ def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges
             )
 
 
-def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
+def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[Pattern, bool]:
     if pre_tokenizer is None:
         raise ValueError(f"it has no pre-tokenizer, expected one with ByteLevel: {_USE_OTHER}")
     try:
@@ -278,8 +285,8 @@ def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[str | None, bool]:
         if isinstance(last, Metaspace):
             raise ValueError("expected one with ByteLevel, as the decoder is")
         if not others and isinstance(last, ByteLevel) and last.add_prefix_space:  # a setting of BPETokenizer
-            return canonical_pattern([replace(last, add_prefix_space=False)]), True
-        return canonical_pattern(chain), False
+            return Pattern.parse([replace(last, add_prefix_space=False)]), True
+        return Pattern.parse(chain), False
     except ValueError as error:
         shown = json_excerpt(pre_tokenizer)
         if '"ByteLevel"' not in json.dumps(pre_tokenizer):

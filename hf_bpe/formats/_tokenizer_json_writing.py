@@ -12,12 +12,10 @@ from hf_bpe.formats._native_readers import join_merges, printable_vocab
 from hf_bpe.formats._post_processor import post_processor
 from hf_bpe.normalizers._names import normalizer_json
 from hf_bpe.pretokenizers._chains import PreTokenizer
-from hf_bpe.pretokenizers._hub_spellings import hub_pre_tokenizer
-from hf_bpe.pretokenizers._patterns import pre_tokenizer
+from hf_bpe.pretokenizers._pattern import GPT2, Pattern
 from hf_bpe.pretokenizers._stages import ByteLevel
 
 # `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
-_BUILT_IN = "gpt2"
 _quote = json.encoder.encode_basestring
 
 
@@ -32,7 +30,7 @@ def render_tokenizer_json(definition: Definition) -> str:
     """
     model = definition.model
     add_prefix_space = bool(definition.setting("add_prefix_space"))
-    check_prefix_space(model.pattern, add_prefix_space)
+    check_prefix_space(model.pre_tokenizer, add_prefix_space)
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
     names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
     printable = printable_vocab(model)
@@ -51,7 +49,7 @@ def render_tokenizer_json(definition: Definition) -> str:
             {"id": token_id, **token_to_json(token)} for token_id, token in definition.added_tokens.items()
         ],
         "normalizer": normalizer_json(model.normalizer),
-        "pre_tokenizer": _pre_tokenizer(model.pattern, add_prefix_space, characters is None),
+        "pre_tokenizer": _pre_tokenizer(model.pre_tokenizer, add_prefix_space, characters is None),
         "post_processor": post_processor(definition, {**vocab, **ids}),
         "decoder": json.loads(decoding) if decoding else ByteLevel(add_prefix_space=True, use_regex=True).to_json(),
         "model": {
@@ -95,21 +93,21 @@ def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], printable: Mappi
     return "".join([head, '"vocab": ', *in_braces, ',\n    "merges": ', *in_brackets, tail])
 
 
-def check_prefix_space(pattern: str | None, add_prefix_space: bool) -> None:
+def check_prefix_space(pattern: Pattern, add_prefix_space: bool) -> None:
     """Refuse a prefix space that `tokenizer.json` cannot express: ByteLevel adds it only if it splits by itself."""
-    if add_prefix_space and pattern not in (_BUILT_IN, None):
+    if add_prefix_space and pattern.canonical not in ("gpt2", None):
         raise ValueError(
-            f"add_prefix_space=True with the pattern {pattern!r:.80}: tokenizer.json cannot say that, so others would "
-            "get other ids; put the space into the text, or use the pattern 'gpt2'"
+            f"add_prefix_space=True with the pattern {pattern.canonical!r:.80}: tokenizer.json cannot say that, so "
+            "others would get other ids; put the space into the text, or use the pattern 'gpt2'"
         )
 
 
-def _pre_tokenizer(pattern: str | None, add_prefix_space: bool, of_bytes: bool) -> dict[str, Any] | None:
+def _pre_tokenizer(pattern: Pattern, add_prefix_space: bool, of_bytes: bool) -> dict[str, Any] | None:
     if not of_bytes:
-        return None if pattern is None else pre_tokenizer(pattern).to_json()
-    chain = hub_pre_tokenizer(pattern)
+        return None if pattern.canonical is None else pattern.chain.to_json()
+    chain = pattern.hub_chain
     if add_prefix_space:
-        chain = PreTokenizer((ByteLevel(add_prefix_space=True, use_regex=pattern == _BUILT_IN),))
+        chain = PreTokenizer((ByteLevel(add_prefix_space=True, use_regex=pattern == GPT2),))
     return chain.to_json()
 
 

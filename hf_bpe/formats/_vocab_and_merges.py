@@ -28,6 +28,7 @@ from hf_bpe.formats._native_readers import (
 )
 from hf_bpe.formats._reading import check_ids, parse_json_object
 from hf_bpe.pretokenizers._byte_level import from_printable
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 VOCAB_FILE = "vocab.json"
 MERGES_FILE = "merges.txt"
@@ -39,7 +40,7 @@ def read_gpt2(
     merges_file: str | os.PathLike[str],
     *,
     special_tokens: Iterable[str] | None = None,
-    pattern: str | None = "gpt2",
+    pattern: AnyPattern = "gpt2",
 ) -> BPEModel:
     """Read `vocab.json` and `merges.txt`, with ids in any order and with gaps.
 
@@ -64,7 +65,7 @@ def read_gpt2_with_vocab(
     merges_file: str | os.PathLike[str],
     *,
     special_tokens: Iterable[str] | None = None,
-    pattern: str | None = "gpt2",
+    pattern: AnyPattern = "gpt2",
     leave_out_ordinary: bool = False,
 ) -> tuple[BPEModel, dict[str, int]]:
     """Read a model like `read_gpt2`, and also return the content of `vocab.json`, in the order of the ids.
@@ -101,7 +102,9 @@ def read_gpt2_with_vocab(
     vocab = dict(zip(entries.values(), tokens, strict=True))
     vocab.update((entries[text], text.encode("utf-8", "surrogatepass")) for text in specials)
     try:
-        model = BPEModel(cast("dict[int, bytes]", vocab), merges, tuple(specials), pattern)  # no None remains
+        model = BPEModel.of(  # no None remains
+            cast("dict[int, bytes]", vocab), merges, specials, Pattern.parse(pattern)
+        )
     except (TypeError, ValueError) as error:
         raise ValueError(f"{vocab_file}, {merges_file}: {error}") from error
     if empty_id is not None:

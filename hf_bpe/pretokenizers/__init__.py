@@ -2,17 +2,9 @@
 
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
 from hf_bpe.pretokenizers._chains import PreTokenizer
-from hf_bpe.pretokenizers._named_patterns import PATTERNS
+from hf_bpe.pretokenizers._named_patterns import CHAINS, NAMES, PATTERNS
 from hf_bpe.pretokenizers._native import split
-from hf_bpe.pretokenizers._patterns import (
-    CHAINS,
-    NAMES,
-    UNICODE_VERSION,
-    canonical_pattern,
-    is_chain,
-    pattern_expression,
-    pre_tokenizer,
-)
+from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, Pattern
 from hf_bpe.pretokenizers._stages import (
     ByteLevel,
     CharDelimiterSplit,
@@ -34,17 +26,14 @@ __all__ = [
     "CharDelimiterSplit",
     "Digits",
     "Metaspace",
+    "Pattern",
     "PreTokenizer",
     "Punctuation",
     "Split",
     "Stage",
     "Whitespace",
     "WhitespaceSplit",
-    "canonical_pattern",
     "from_printable",
-    "is_chain",
-    "pattern_expression",
-    "pre_tokenizer",
     "split",
     "to_printable",
 ]

@@ -29,9 +29,9 @@ class PreTokenizer:
     Raises:
         ValueError: there is neither exactly one `ByteLevel` nor only a `Metaspace`, or the chain is too long.
 
-    >>> from hf_bpe.pretokenizers import ByteLevel, Digits, canonical_pattern, split
+    >>> from hf_bpe.pretokenizers import ByteLevel, Digits, split
     >>> chain = PreTokenizer((Digits(individual_digits=True), ByteLevel(use_regex=True)))
-    >>> split("a  12", canonical_pattern(chain))
+    >>> split("a  12", chain)
     ['a', '  ', '1', '2']
     """
 

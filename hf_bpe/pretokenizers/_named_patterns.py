@@ -9,6 +9,7 @@ import difflib
 import re
 from typing import NamedTuple
 
+from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._stages import ByteLevel, Digits, Split, Stage
 
 
@@ -163,6 +164,14 @@ NAMED_PATTERNS: dict[str, NamedPattern] = {
 
 PATTERNS: dict[str, str] = {name: each.cuts for name, each in NAMED_PATTERNS.items() if isinstance(each.cuts, str)}
 
+CHAINS: dict[str, PreTokenizer] = {
+    name: PreTokenizer(each.cuts) for name, each in NAMED_PATTERNS.items() if not isinstance(each.cuts, str)
+}
+"""The chains with names, from the `tokenizer.json` files of StarCoder and others, MiniCPM5, and DeepSeek V3."""
+
+NAMES = (*PATTERNS, *CHAINS)
+"""The names of patterns."""
+
 WITH_SCANNER = frozenset(name for name, each in NAMED_PATTERNS.items() if each.has_scanner)
 """The names for which the native core has a scanner of its own."""
 
@@ -189,6 +198,20 @@ SPELLINGS: dict[str, str] = {
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]"""
     r"""|\s+(?!\S)|\s+""": "cl100k",
     KIMI_K2_OF_ITS_CODE: "kimi-k2",
+}
+
+# Pre-tokenizers as the Hub's own files spell them, which is how other libraries recognize a pattern. gpt2 and the
+# chains of digits are spelled so anyway, and so are the other expressions. tokenizers 1.0 refuses minicpm5, and would
+# run it with Digits first and the expression of Llama 3 last. But Digits of tokenizers 0.23 knows 13 numbers newer than
+# Unicode 16.0, around which ids would differ.
+HUB_SPELLINGS: dict[str | None, PreTokenizer] = {
+    # GPT-3.5, OLMo 2 and phi-4: Llama 3's expression, but of the kind that keeps matches only, as it is read back.
+    "cl100k": PreTokenizer((Split(_LLAMA3, "Removed", invert=True), ByteLevel())),
+    "kimi-k2": PreTokenizer((Split(KIMI_K2_OF_ITS_CODE), ByteLevel())),
+    # Line ends stand for themselves in this file.
+    "deepseek-v3": PreTokenizer(
+        (_BY_THREE, Split(_CJK), Split(_DEEPSEEK_V3.replace(r"\r", "\r").replace(r"\n", "\n")), ByteLevel())
+    ),
 }
 
 

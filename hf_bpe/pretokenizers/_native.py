@@ -10,8 +10,8 @@ from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._chain_programs import ChainProgram, StageProgram, compile_chain
-from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
-from hf_bpe.pretokenizers._patterns import pre_tokenizer
+from hf_bpe.pretokenizers._chains import PreTokenizer
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.pretokenizers._stages import BEHAVIORS
 
 if TYPE_CHECKING:
@@ -22,38 +22,38 @@ if TYPE_CHECKING:
 __all__ = ["compile_natively", "native_pattern", "split"]
 
 
-def native_pattern(native: ModuleType, pattern: str | None) -> NativePattern:
-    """Return what the native core takes for a canonical pattern.
+def native_pattern(native: ModuleType, pattern: Pattern) -> NativePattern:
+    """Return what the native core takes for a pattern.
 
     Raises:
         ValueError: the core cannot split by it.
     """
-    if pattern is None or pattern in WITH_SCANNER:
-        return pattern
-    chain = compile_natively(native, pattern)
-    if isinstance(chain, str):
-        raise ValueError(f"the native core cannot split by the pattern {short_repr(pattern)}: {chain}")
-    return chain
+    if pattern.canonical is None or pattern.has_scanner:
+        return pattern.canonical
+    compiled = compile_natively(native, pattern.chain)
+    if isinstance(compiled, str):
+        raise ValueError(f"the native core cannot split by the pattern {short_repr(pattern.canonical)}: {compiled}")
+    return compiled
 
 
 @lru_cache(maxsize=64)
-def compile_natively(native: ModuleType, pattern: str) -> Chain | str:
-    """Return the compiled chain of a canonical pattern, or the reason why there is none: both take long to find."""
+def compile_natively(native: ModuleType, chain: PreTokenizer) -> Chain | str:
+    """Return a chain compiled for the core, or the reason why there is none: both take long to find."""
     try:
-        program = compile_chain(pre_tokenizer(pattern))
-        chain: Chain = native.Chain([*map(_Stage.of, program.stages)], _pair_table(program))
+        program = compile_chain(chain)
+        compiled: Chain = native.Chain([*map(_Stage.of, program.stages)], _pair_table(program))
     except ValueError as error:  # a TooComplexError, or the core's: too many classes of characters
         return str(error)
-    return chain
+    return compiled
 
 
-def split(text: str, pattern: str | None) -> list[str]:
+def split(text: str, pattern: AnyPattern) -> list[str]:
     """Cut text into pre-tokens; their concatenation is the text, unless a stage of a chain removes or adds some.
 
     Args:
         text: any text; U+DC80 to U+DCFF stand for invalid bytes, which belong to no character class. If it has other
             lone surrogates, all are repaired first, as by encoders.
-        pattern: a canonical pattern.
+        pattern: as `Pattern.read` takes it.
 
     Raises:
         ValueError: the core cannot split by the pattern.
@@ -66,7 +66,7 @@ def split(text: str, pattern: str | None) -> list[str]:
         data = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         data = repair_surrogates(text).encode()
-    pieces = native.pre_tokenize(data, native_pattern(native, pattern))
+    pieces = native.pre_tokenize(data, native_pattern(native, Pattern.read(pattern)))
     return [piece.decode("utf-8", "surrogateescape") for piece in pieces]
 
 

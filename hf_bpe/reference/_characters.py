@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from hf_bpe.core._characters import Characters
 from hf_bpe.core._model import BPEModel
-from hf_bpe.pretokenizers._patterns import metaspace_of
 from hf_bpe.reference._merging import merge_symbols
 from hf_bpe.reference._splitting import apply_metaspace, utf8
 
@@ -53,7 +52,7 @@ class CharacterEncoder:
             raise ValueError("model: expected one with characters, got one of bytes")
         self.model = model
         self._characters: Characters = model.characters
-        self._metaspace = metaspace_of(model.pattern)
+        self._metaspace = model.pre_tokenizer.metaspace
         self._ids = ids = {token.decode(): token_id for token_id, token in model.vocab.items()}
         self._ranks = {
             (ids[first.decode()], ids[second.decode()]): (rank, ids[(first + second).decode()])

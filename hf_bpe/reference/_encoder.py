@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from hf_bpe.core._model import BPEModel
+from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.reference._dropout import Dropout, merge_with_dropout
 from hf_bpe.reference._merging import merge_symbols
 from hf_bpe.reference._splitting import PreToken, pre_tokens, split
 
 
-def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
+def pre_tokenize(text: bytes, pattern: AnyPattern) -> list[bytes]:
     """Cut text into pre-tokens; their concatenation is the text, unless a stage of a chain removes or adds some.
 
     >>> pre_tokenize(b"Hello world", "gpt2")
@@ -23,7 +24,7 @@ def pre_tokenize(text: bytes, pattern: str | None) -> list[bytes]:
     return [as_bytes(piece) for piece, _, _ in pieces]
 
 
-def count_pre_tokens(documents: Iterable[bytes], pattern: str | None) -> Counter[bytes]:
+def count_pre_tokens(documents: Iterable[bytes], pattern: AnyPattern) -> Counter[bytes]:
     """Return how often each pre-token occurs in documents without special tokens."""
     return Counter(token for document in documents for token in pre_tokenize(document, pattern))
 
@@ -60,7 +61,7 @@ class Encoder:
         Raises:
             ValueError: a byte has no token, `unknown_id` is None, and the model does not drop such bytes.
         """
-        words = pre_tokenize(text, self.model.pattern)
+        words = pre_tokenize(text, self.model.pre_tokenizer)
         return self.known([token_id for word in words for token_id in self._cached_ids(word)], unknown_id)
 
     def pre_tokens(
@@ -75,7 +76,7 @@ class Encoder:
             dropout: BPE-dropout of the text, if any.
             position: that of the first byte, if it is not the first of the text.
         """
-        for token in pre_tokens(text.decode("utf-8", "surrogateescape"), self.model.pattern):
+        for token in pre_tokens(text.decode("utf-8", "surrogateescape"), self.model.pre_tokenizer):
             if dropout is None:
                 yield token, self._cached_ids(token.data)
             else:

@@ -16,7 +16,7 @@ import regex
 
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
 from hf_bpe.pretokenizers._named_patterns import PATTERNS
-from hf_bpe.pretokenizers._patterns import pre_tokenizer
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.pretokenizers._regex.parser import parse
 from hf_bpe.pretokenizers._regex.translate import write
@@ -59,8 +59,8 @@ _Placed = tuple[str, int, int]
 """A pre-token as text, which may be in printable characters, and the other fields of `PreToken`."""
 
 
-def pre_tokens(text: str, pattern: str | None) -> list[PreToken]:
-    """Cut a text, in which U+DC80 to U+DCFF stand for invalid bytes, by a canonical pattern.
+def pre_tokens(text: str, pattern: AnyPattern) -> list[PreToken]:
+    """Cut a text, in which U+DC80 to U+DCFF stand for invalid bytes, by a pattern.
 
     >>> pre_tokens("a  12", "gpt2")[1:]
     [PreToken(data=b' ', start=1, lowest=1), PreToken(data=b' 12', start=2, lowest=2)]
@@ -69,9 +69,9 @@ def pre_tokens(text: str, pattern: str | None) -> list[PreToken]:
     return [PreToken(as_bytes(piece), start, lowest) for piece, start, lowest in pieces]
 
 
-def split(text: str, pattern: str | None) -> tuple[list[_Placed], Callable[[str], bytes]]:
+def split(text: str, pattern: AnyPattern) -> tuple[list[_Placed], Callable[[str], bytes]]:
     """Return the pieces of a text, and what makes bytes of them; see `pre_tokens`."""
-    stages, matcher = pre_tokenizer(pattern).stages, _Matcher(text)
+    stages, matcher = Pattern.read(pattern).chain.stages, _Matcher(text)
     pieces: list[_Placed] = [(text, 0, 0)] if text else []
     is_mapped = False  # whether the pieces are in printable characters
     for stage in stages:

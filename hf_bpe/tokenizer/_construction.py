@@ -40,6 +40,7 @@ def find_model(
     signature = given.pop("signature")
     if model is not None:
         specials = given["model_special_tokens"]
+        given["pattern"] = given["pattern"].canonical
         if (
             any(file is not None for file in files)
             or any(given[name] not in (default, getattr(model, name)) for name, default in _DEFAULTS.items())

@@ -13,7 +13,7 @@ from hf_bpe.editing._remap import Remap
 from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, is_default
-from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.tokenizer._options import RESTORED
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def check_definition(name: str, value: Any) -> Definition:
     return value
 
 
-def check_pattern(name: str, value: Any) -> str | None:
-    """Return the value if it is a str, for the reader of a file to judge, else its canonical pattern."""
-    return value if isinstance(value, str) else canonical_pattern(value)
+def check_pattern(name: str, value: Any) -> str | Pattern:
+    """Return the value if it is a str, for the reader of a file to judge, else its pattern."""
+    return value if isinstance(value, str) else Pattern.parse(value)
 
 
 def check_edited(name: str, value: Any) -> Any:

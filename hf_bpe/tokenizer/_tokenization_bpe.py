@@ -30,7 +30,7 @@ from hf_bpe.formats._template import Template
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, check_config
 from hf_bpe.formats._tokenizer_json_writing import check_prefix_space
 from hf_bpe.normalizers._names import canonical_normalizer
-from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens
 from hf_bpe.tokenizer._calls import WarningsGiven
@@ -84,7 +84,7 @@ class BPETokenizer(
         vocab_file: the path of `vocab.json`.
         merges_file: the path of `merges.txt`.
         model: the model, instead of files.
-        pattern: with files, how text is cut into pre-tokens, as `hf_bpe.pretokenizers.canonical_pattern` takes
+        pattern: with files, how text is cut into pre-tokens, as `hf_bpe.pretokenizers.Pattern.parse` takes
             it: a name, a regular expression, a chain of stages or None.
         normalizer: with files, what is done to text before it is split: "NFC", or what else
             `hf_bpe.normalizers.canonical_normalizer` takes, or None.
@@ -150,7 +150,7 @@ class BPETokenizer(
         kwargs = check_settings(settings)
         added_tokens = kwargs.get("added_tokens_decoder", {})
         of_model = {
-            "pattern": canonical_pattern(pattern),
+            "pattern": Pattern.parse(pattern),
             "normalizer": canonical_normalizer(normalizer),
             "ignore_merges": ignore_merges,
             "drop_missing_bytes": drop_missing_bytes,
@@ -162,7 +162,7 @@ class BPETokenizer(
         )
         own = {name: kwargs.pop(name) for name in setting_names(Owner.OURS) if name in kwargs}
         template, adds_bos, adds_eos = own.pop("template", None), *(kwargs.pop(name, None) for name in _BOS_EOS_FLAGS)
-        check_prefix_space(model.pattern, own.get("add_prefix_space", False))
+        check_prefix_space(model.pre_tokenizer, own.get("add_prefix_space", False))
         empty_id = printable_vocab.pop("", None)  # of vocab.json
         own["unused_tokens"] = ({} if empty_id is None else {"": empty_id}) | dict(own.get("unused_tokens") or {})
         names = {token_id: str(token) for token_id, token in added_tokens.items()}
@@ -280,7 +280,8 @@ class BPETokenizer(
         added, settings = converting.arguments_to_retrain(self, new_special_tokens or [], special_tokens_map or {})
         if self.normalizer is not None:
             text_iterator = NormalizedTexts(text_iterator, [*map(str, added)], self.normalizer)
-        return type(self).train(text_iterator, vocab_size, added, **{"pattern": self.pattern, **kwargs, **settings})
+        options = {"pattern": self.model.pre_tokenizer, **kwargs, **settings}
+        return type(self).train(text_iterator, vocab_size, added, **options)
 
     def _repr_html_(self) -> str:
         from hf_bpe.analysis._notebook import html_of_tokenizer  # only needed in notebooks

@@ -10,7 +10,7 @@ from hf_bpe._utils.arguments import check_real
 from hf_bpe.core._characters import BYTE_TOKENS, Characters
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern, metaspace_of
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.pretokenizers._stages import Metaspace
 from hf_bpe.reference._alphabet import Alphabet, choose_characters
 from hf_bpe.training._dispatch import count_characters
@@ -41,7 +41,7 @@ class CharacterOptions:
         return "".join(sorted({*known, *chosen}))
 
     def base_model(
-        self, alphabet: str, special_tokens: Sequence[str], pattern: str | None, initial: BPEModel | None
+        self, alphabet: str, special_tokens: Sequence[str], pattern: Pattern, initial: BPEModel | None
     ) -> BPEModel:
         """Return the model that training starts from: new tokens are special tokens, tokens of bytes, characters."""
         # An initial model has the tokens of bytes that it needs; those that it lacks would never occur.
@@ -64,9 +64,9 @@ def alphabet_of(model: BPEModel, tie_break: str) -> Alphabet | None:
     return Alphabet(characters_of(model), drops_others=tie_break == "huggingface")
 
 
-def default_pattern(byte_fallback: bool | None) -> str | None:
+def default_pattern(byte_fallback: bool | None) -> Pattern:
     """Return the pattern of a training without one: GPT-2's for bytes, `Metaspace` for characters."""
-    return "gpt2" if byte_fallback is None else canonical_pattern(Metaspace())
+    return Pattern.parse("gpt2" if byte_fallback is None else Metaspace())
 
 
 def learns_characters(options: Mapping[str, Any]) -> bool:
@@ -76,13 +76,11 @@ def learns_characters(options: Mapping[str, Any]) -> bool:
         return initial.characters is not None
     pattern: AnyPattern = options.get("pattern", "auto")
     is_given = not (isinstance(pattern, str) and pattern == "auto")
-    return options.get("byte_fallback") is not None or (
-        is_given and metaspace_of(canonical_pattern(pattern)) is not None
-    )
+    return options.get("byte_fallback") is not None or (is_given and Pattern.parse(pattern).metaspace is not None)
 
 
 def character_options(
-    pattern: str | None, initial: BPEModel | None, options: Mapping[str, Any]
+    pattern: Pattern, initial: BPEModel | None, options: Mapping[str, Any]
 ) -> CharacterOptions | None:
     """Return the options of `hf_bpe.train` for an alphabet of characters, of which None is the default; None for bytes.
 
@@ -95,9 +93,7 @@ def character_options(
             if name in given and (initial.characters is None or getattr(initial.characters, name) != given[name]):
                 raise ValueError(f"{name}: expected None, because the initial model says it; got {given[name]!r}")
     is_of_characters = (
-        metaspace_of(pattern) is not None or "byte_fallback" in given
-        if initial is None
-        else initial.characters is not None
+        pattern.metaspace is not None or "byte_fallback" in given if initial is None else initial.characters is not None
     )
     if not is_of_characters:
         if given:

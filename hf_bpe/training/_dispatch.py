@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hf_bpe._native_core import native_core, require_core
 from hf_bpe.counting._native import HasRun, run_factory
 from hf_bpe.pretokenizers._native import native_pattern
+from hf_bpe.pretokenizers._pattern import GPT2, Pattern
 from hf_bpe.reference import _alphabet as reference_alphabet
 from hf_bpe.reference import _trainer as reference
 from hf_bpe.reference._alphabet import Alphabet
@@ -20,7 +21,7 @@ def learn_merges(
     *,
     max_merges: int,
     initial: Sequence[tuple[bytes, bytes]] = (),
-    parts: str | None = "gpt2",
+    parts: Pattern = GPT2,
     threads: int = 1,
     alphabet: Alphabet | None = None,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
@@ -108,7 +109,7 @@ def training_bytes(
     max_merges: int,
     initial: Sequence[tuple[bytes, bytes]] = (),
     *,
-    parts: str | None = "gpt2",
+    parts: Pattern = GPT2,
     threads: int = 1,
     alphabet: Alphabet | None = None,
 ) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._normalized_sources import normalized_input
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.pretokenizers._patterns import canonical_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.training._characters import default_pattern
 from hf_bpe.training._parity import Parity
 from hf_bpe.training._superwords import Superwords
@@ -32,15 +32,15 @@ def normalized_training(
     specials = [*special_tokens, *(() if initial is None else initial.special_tokens)]
     pattern = options.get("pattern", "auto")
     if isinstance(pattern, str) and pattern == "auto":
-        pattern = default_pattern(options.get("byte_fallback")) if initial is None else initial.pattern
-    pattern = canonical_pattern(pattern)
+        pattern = default_pattern(options.get("byte_fallback")) if initial is None else initial.pre_tokenizer
+    pattern = Pattern.parse(pattern)
 
-    def normalized(source: Any, pattern: str | None = pattern) -> Any:
+    def normalized(source: Any, pattern: Pattern = pattern) -> Any:
         return normalized_input(source, specials, normalizer, pattern)
 
     if superwords is not None:  # their text is cut elsewhere
         text = superwords.source(input)
-        options["superwords"] = replace(superwords, text=normalized(text, canonical_pattern(superwords.pattern)))
+        options["superwords"] = replace(superwords, text=normalized(text, Pattern.parse(superwords.pattern)))
     if parity is None:
         return normalized(input), options
     if parity.dev is not None:

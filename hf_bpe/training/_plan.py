@@ -11,7 +11,7 @@ from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.training._characters import default_pattern
 from hf_bpe.training._learning import Learning
 from hf_bpe.training._target_sizes import Goal
@@ -73,15 +73,15 @@ class Plan:
                 "give all of them, or None"
             )
         patterns = {
-            "that of the counts": counts[0].pattern if counts else "auto",
-            "that of the initial model": "auto" if initial is None else initial.pattern,
-            "the argument": pattern if isinstance(pattern, str) and pattern == "auto" else canonical_pattern(pattern),
+            "that of the counts": counts[0].settings.pattern if counts else None,
+            "that of the initial model": None if initial is None else initial.pre_tokenizer,
+            "the argument": None if isinstance(pattern, str) and pattern == "auto" else Pattern.parse(pattern),
         }
-        chosen = {name: value for name, value in patterns.items() if value != "auto"}
+        chosen = {name: value for name, value in patterns.items() if value is not None}
         if len({*chosen.values()}) > 1:
             raise ValueError(
                 "pattern: "
-                + ", ".join(f"{name} is {value!r:.80}" for name, value in chosen.items())
+                + ", ".join(f"{name} is {value.canonical!r:.80}" for name, value in chosen.items())
                 + "; they must be the same"
             )
         default = default_pattern(byte_fallback)

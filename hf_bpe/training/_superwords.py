@@ -13,7 +13,7 @@ from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import name_of_pattern, shortened
 from hf_bpe.counting._sources import TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.pretokenizers._patterns import AnyPattern, canonical_pattern
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.reference._superwords import PATTERN
 from hf_bpe.training._learning import Learning
 from hf_bpe.training._plan import Count, MakeLearning, Plan
@@ -61,7 +61,7 @@ class Superwords:
             raise ValueError("superwords.after: expected at least one number of merges, got none")
         for number in self.all_after:
             check_int("superwords.after", number, 0, MAX_INT64)
-        object.__setattr__(self, "pattern", canonical_pattern(self.pattern))
+        object.__setattr__(self, "pattern", Pattern.parse(self.pattern))
         if self.max_words is not None:
             check_int("superwords.max_words", self.max_words, 1, MAX_INT64)
         object.__setattr__(self, "colon_space", check_flag("superwords.colon_space", self.colon_space))
@@ -83,9 +83,10 @@ class Superwords:
             ValueError: it could not be read after stage 1, or was cut by another pattern.
         """
         if self.text is not None:
-            if isinstance(self.text, WordCounts) and self.text.pattern != self.pattern:
+            if isinstance(self.text, WordCounts) and self.text.settings.pattern != self.pattern:
+                expected = Pattern.parse(self.pattern).canonical
                 raise ValueError(
-                    f"superwords.text: expected counts by the pattern {self.pattern!r:.80}, got "
+                    f"superwords.text: expected counts by the pattern {expected!r:.80}, got "
                     f"{self.text.pattern!r:.80}; count with it, or give it as superwords.pattern"
                 )
             return self.text
@@ -106,7 +107,7 @@ class Superwords:
         """Return the options for the record of a model's origin, with the pattern of stage 1 and a fingerprint."""
         options = {
             "after": after,
-            "pattern": name_of_pattern(words.pattern),
+            "pattern": name_of_pattern(words.settings.pattern),
             "max_words": self.max_words,
             "colon_space": "yes" if self.colon_space else None,
             "counts": shortened(pieces.fingerprint),
@@ -151,7 +152,8 @@ class SuperwordPlan(Plan):
         for after in superwords.all_after:
             first = all_first[:after]
             origin = (*base.origin, ("superwords", superwords.description(after, words, pieces)))
-            start = replace(base, origin=origin, pattern=canonical_pattern(superwords.pattern))
+            pattern = Pattern.parse(superwords.pattern)
+            start = replace(base, origin=origin, pattern=pattern.canonical, _pre_tokenizer=pattern)
             with learning(pieces, first, f"superwords-{after}", _FEWER, **limits) as second_stage:
                 models += goal.reach(start, partial(_learn_after, first, second_stage))
         return models

@@ -10,6 +10,7 @@ from hf_bpe._utils.callers import warn_caller
 from hf_bpe.core._characters import Characters
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import learned
+from hf_bpe.pretokenizers._pattern import Pattern
 
 
 class Goal:
@@ -80,7 +81,7 @@ class Goal:
 def base_model(
     tokens: Iterable[bytes],
     special_tokens: Sequence[str],
-    pattern: str | None,
+    pattern: Pattern,
     initial: BPEModel | None,
     characters: Characters | None = None,
 ) -> BPEModel:
@@ -89,7 +90,7 @@ def base_model(
     Args:
         tokens: the tokens that it must have. Those missing from an initial model get ids after its highest.
         special_tokens: all special tokens, including those of the initial model.
-        pattern: the split pattern.
+        pattern: the split pattern; that of the initial model, if there is one.
         initial: the model to extend, or None.
         characters: what becomes of characters without a token, in a new model of characters; None for bytes.
     """
@@ -98,8 +99,8 @@ def base_model(
     missing = [token for token in tokens if token not in known]
     vocab.update(enumerate(missing, start=max(vocab, default=-1) + 1))
     if initial is None:
-        return BPEModel(vocab, [], tuple(special_tokens), pattern, characters=characters)
-    return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens), pattern=pattern)
+        return BPEModel.of(vocab, [], special_tokens, pattern, characters=characters)
+    return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens))
 
 
 def grow(base: BPEModel, merges: Sequence[Merge], vocab_size: int | None = None) -> BPEModel:

@@ -23,7 +23,7 @@ from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._byte_level import from_printable
-from hf_bpe.pretokenizers._patterns import AnyPattern
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions, with_learning_options
 from hf_bpe.training._characters import alphabet_of, character_options, check_coverage
 from hf_bpe.training._checkpoint import check_logs
@@ -316,7 +316,7 @@ def train(
             max_memory=memory,
             work_dir=folder and subfolder(folder, name),
             # Merges of characters cross no pre-token of Metaspace; without that, cuts at words help.
-            parts=settings.pattern if of_characters is None else None if settings.pattern else "gpt2",
+            parts=Pattern(None if settings.pattern.canonical else "gpt2") if of_characters else settings.pattern,
             alphabet=alphabet_of(base, learning_options.tie_break),
             num_workers=num_workers,
             shown=shown,

@@ -82,7 +82,7 @@ def test_features_are_carried_or_refused_or_warned_of_by_name(tmp_path, name):
     for feature, definition in USES.items():
         assert FEATURES[feature].is_used(definition), feature
         is_carried = (
-            chosen.carries_pattern(definition.model.pattern)
+            chosen.carries_pattern(definition.model.pre_tokenizer)
             if feature == "pattern"
             else feature in chosen.carries | chosen.sidecar
         )

@@ -6,7 +6,7 @@ import pytest
 
 from hf_bpe import BPETokenizer
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS
-from hf_bpe.pretokenizers import pattern_expression
+from hf_bpe.pretokenizers import Pattern
 from support.commands import error, run
 from support.hub import add_to_cache
 from support.samples import CORPUS
@@ -61,7 +61,7 @@ def test_folder_of_kimi_has_the_ids_of_tiktoken(folder):
     specials = {token.content: token_id for token_id, token in ours.added_tokens_decoder.items()}
     ranks = {token: i for i, token in ours.model.vocab.items() if i < SIZE}
     theirs = tiktoken.Encoding(
-        "x", pat_str=pattern_expression("kimi-k2"), mergeable_ranks=ranks, special_tokens=specials
+        "x", pat_str=Pattern.read("kimi-k2").expression, mergeable_ranks=ranks, special_tokens=specials
     )
     for text in (*STRESS_TEXTS, *CORPUS, "[BOS]low<think> lower<|reserved_token_310|>", "汉字low汉字 12345"):
         assert ours.encode(text) == theirs.encode(text, allowed_special="all")

@@ -16,7 +16,7 @@ from hf_bpe.encoding import unreachable
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats import Pipeline
-from hf_bpe.pretokenizers import PATTERNS, pattern_expression
+from hf_bpe.pretokenizers import PATTERNS, Pattern
 from support.profiles import by_profile, thorough
 from support.strategies import models
 
@@ -66,7 +66,7 @@ def test_recovered_merges_make_what_the_ranks_make_of_any_word(ranks, words):
 )
 def test_models_of_ranks_give_the_ids_of_tiktoken(ranks, texts, name):
     encoding = tiktoken.Encoding(
-        "x", pat_str=pattern_expression(name) or "(?s:.+)", mergeable_ranks=ranks, special_tokens={"<|x|>": 900}
+        "x", pat_str=Pattern.read(name).expression or "(?s:.+)", mergeable_ranks=ranks, special_tokens={"<|x|>": 900}
     )
     tokenizer = BPETokenizer(model=model_of_ranks(ranks, {"<|x|>": 900}, name))
     for text in [*texts, *(token.decode() for token in ranks if len(token) > 1), "ab<|x|>ab"]:

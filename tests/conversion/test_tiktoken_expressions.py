@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe.conversion._expressions import check_means_the_same
-from hf_bpe.pretokenizers import PATTERNS, split
+from hf_bpe.pretokenizers import PATTERNS, Pattern, split
 from support.strategies import texts
 from support.tiktoken_matches import matches_of_tiktoken
 
@@ -20,12 +20,12 @@ SAME = [
 
 @pytest.mark.parametrize("pattern", SAME)
 def test_common_expressions_are_written(pattern):
-    check_means_the_same(pattern)
+    check_means_the_same(Pattern.read(pattern))
 
 
 @given(st.sampled_from(SAME[len(PATTERNS) :]), texts.filter(lambda text: 0 < len(text) < 40))
 def test_written_expressions_split_any_text_alike(pattern, text):
-    check_means_the_same(pattern)
+    check_means_the_same(Pattern.read(pattern))
     assert matches_of_tiktoken(text, pattern) == split(text, pattern)
 
 
@@ -45,4 +45,4 @@ def test_written_expressions_split_any_text_alike(pattern, text):
 )
 def test_other_expressions_are_refused_by_name(pattern, message):
     with pytest.raises(ValueError, match=message):
-        check_means_the_same(pattern)
+        check_means_the_same(Pattern.read(pattern))

@@ -20,7 +20,7 @@ def count(source, **options):
 def tiny_batches(monkeypatch, native):
     def native_counter(pattern, special_tokens, threads, memory):
         encoded = [special.encode() for special in special_tokens]
-        return native.Counter(pattern, encoded, threads=threads, chunk_bytes=TINY)
+        return native.Counter(pattern.canonical, encoded, threads=threads, chunk_bytes=TINY)
 
     monkeypatch.setattr(_count_tables, "native_counter", native_counter)
     monkeypatch.setattr(counting, "_BATCH_BYTES", 4 * TINY)

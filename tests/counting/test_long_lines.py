@@ -17,6 +17,7 @@ from hf_bpe.counting import _count as counting
 from hf_bpe.counting import _file_formats as formats
 from hf_bpe.counting._readers import Skipped, read
 from hf_bpe.encoding._safe_cuts import SafeCuts, find_too_long
+from hf_bpe.pretokenizers import Pattern
 from support.profiles import by_profile
 from support.strategies import patterns, texts
 
@@ -118,7 +119,7 @@ def test_text_beyond_memory_is_an_error_even_with_skip(tmp_path, name, on_error)
     data = b'{"text": "%s"}' % text if "jsonl" in name else text
     (tmp_path / name).write_bytes(PACK[("." + name.split(".")[2]) if name.count(".") > 1 else ""](data))
     [shard] = plan(Source(tmp_path / name, on_error=on_error))
-    options = {"pattern": "gpt2", "special_tokens": [], "batch_bytes": 10, "skipped": Skipped()}
+    options = {"pattern": Pattern("gpt2"), "special_tokens": [], "batch_bytes": 10, "skipped": Skipped()}
     assert [*read(shard, **options, max_bytes=100)]
     with pytest.raises(MemoryError, match=rf"{name}: line 1.* of more than 20 bytes, the limit by max_memory"):
         [*read(shard, **options, max_bytes=20)]
@@ -173,7 +174,7 @@ def test_a_window_that_takes_more_than_there_is_is_refused(tmp_path):
     path = tmp_path / "a.txt.zst"
     path.write_bytes(packer.compress(b"low") + packer.flush())
     [shard] = plan(path)
-    options = {"pattern": "gpt2", "special_tokens": [], "batch_bytes": 10, "skipped": Skipped()}
+    options = {"pattern": Pattern("gpt2"), "special_tokens": [], "batch_bytes": 10, "skipped": Skipped()}
     assert [*read(shard, **options, max_bytes=1 << 25)]
     with pytest.raises(MemoryError, match=r"a\.txt\.zst: .* takes more than 67108864 bytes, .* max_memory"):
         [*read(shard, **options, max_bytes=1 << 24)]

@@ -16,7 +16,7 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from support.cases import case
 from support.profiles import by_profile, thorough
 from support.strategies import overlapping_contents

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hf_bpe import BPETokenizer, count
 from hf_bpe._native_core import native_core
-from hf_bpe.pretokenizers import ByteLevel, Split, canonical_pattern
+from hf_bpe.pretokenizers import ByteLevel, Pattern, Split
 from hf_bpe.pretokenizers._native import compile_natively
 from support.commands import error
 
@@ -27,7 +27,7 @@ TEXT = "a" * 20_000
 
 
 def pre_tokens(pattern, text):
-    chain = compile_natively(native_core(), canonical_pattern(pattern))
+    chain = compile_natively(native_core(), Pattern.parse(pattern).chain)
     assert not isinstance(chain, str), chain
     return native_core().pre_tokenize(text.encode(), chain)
 
@@ -129,8 +129,8 @@ def test_any_expression_ends_in_a_limited_number_of_steps(expression, length, is
     """Each step takes nanoseconds, so the test ends; a text is cut into all of itself, or refused."""
     text = ("ab" if is_mixed else "a") * length
     try:
-        pattern = canonical_pattern(expression)
-        chain = compile_natively(native_core(), pattern)
+        pattern = Pattern.parse(expression)
+        chain = compile_natively(native_core(), pattern.chain)
     except ValueError:
         assume(False)
     assume(not isinstance(chain, str))
@@ -150,10 +150,10 @@ def test_real_patterns_split_runs_of_characters(test_data):
     for path in sorted(test_data.glob("tokenizers/*/tokenizer.json")):
         _, _, rest = path.read_text("utf-8").partition('"pre_tokenizer":')  # without the vocabulary, which takes long
         with suppress(ValueError):  # not byte-level
-            patterns.add(canonical_pattern(json.dumps(json.JSONDecoder().raw_decode(rest.lstrip())[0])))
+            patterns.add(Pattern.parse(json.JSONDecoder().raw_decode(rest.lstrip())[0]))
     assert len(patterns) > 5
     for pattern in patterns:
-        chain = compile_natively(native_core(), pattern)
+        chain = compile_natively(native_core(), pattern.chain)
         for text in texts:
             assert b"".join(native_core().pre_tokenize(text.encode(), chain)).decode() == text
 
@@ -162,13 +162,15 @@ PEAK = """
 import re, string, sys
 from pathlib import Path
 from hf_bpe._native_core import native_core
+from hf_bpe.pretokenizers import Pattern, Split
 from hf_bpe.pretokenizers._native import compile_natively
 
 def peak():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024
 
 words = "|".join(2 * letter for letter in string.ascii_letters)
-chain = compile_natively(native_core(), rf"(?:{words})|\\w+(?!\\s\\s)|\\s+(?!\\S\\S)|[^\\w\\s]+|\\s")
+pattern = Pattern.parse([Split(rf"(?:{words})|\\w+(?!\\s\\s)|\\s+(?!\\S\\S)|[^\\w\\s]+|\\s")])
+chain = compile_natively(native_core(), pattern.chain)
 text = b"some words of text, " * int(sys.argv[1])
 
 def count(text):

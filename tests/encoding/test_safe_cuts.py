@@ -13,7 +13,7 @@ from hf_bpe.encoding import cut_into_documents
 from hf_bpe.encoding._factory import find_last_cut
 from hf_bpe.encoding._safe_cuts import SafeCuts, between_special_tokens, cut_into_blocks, special_token_finder
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.pretokenizers._pattern import GPT2, WHITE_SPACE, Pattern
 from hf_bpe.reference import count_pre_tokens
 from support.profiles import by_profile
 from support.strategies import any_bytes, patterns, texts
@@ -54,7 +54,7 @@ def test_safe_cuts_change_no_count(text, pattern, specials, step):
 @settings(max_examples=by_profile(quick=60, thorough=200))
 @given(data, data, patterns, special_tokens)
 def test_the_last_cut_is_safe_whatever_follows(text, following, pattern, specials):
-    cut = find_last_cut(text, pattern, specials)
+    cut = find_last_cut(text, Pattern.read(pattern), specials)
     assert 0 <= cut <= len(text)
     parts = count(text[:cut], pattern, specials) + count(text[cut:] + following, pattern, specials)
     assert parts == count(text + following, pattern, specials)
@@ -69,8 +69,8 @@ def test_last_cut_is_far_enough_from_the_end(text, pattern, specials):
 
 def test_a_cut_far_from_the_end_is_found():
     text = b"low lower" + b"x" * 100_000 + "你".encode() * 10
-    assert find_last_cut(text, "gpt2", ["<|x|>"]) == 3
-    assert find_last_cut(text, None, ["lower"]) == 4
+    assert find_last_cut(text, GPT2, ["<|x|>"]) == 3
+    assert find_last_cut(text, Pattern(None), ["lower"]) == 4
     assert SafeCuts("gpt2", []).find_first(text, 4) is None
     assert SafeCuts("gpt2", []).find_first(text + b" ", 4) == len(text)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPEModel, train
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.pretokenizers import pattern_expression
+from hf_bpe.pretokenizers import Pattern
 from support import oracle
 from support.cases import case
 from support.strategies import of_tokens, texts
@@ -68,7 +68,7 @@ def test_ids_of_unmerged_tokens_are_those_of_tiktoken(model, data):
     batch = data.draw(st.lists(made | st.text("ab é", max_size=12) | texts, max_size=5))
     tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is compared with")
     ranks = {token: rank for rank, token in model.vocab.items()}
-    expression = r"[\s\S]+" if model.pattern is None else pattern_expression(model.pattern)
+    expression = r"[\s\S]+" if model.pattern is None else Pattern.read(model.pattern).expression
     theirs = tiktoken.Encoding("drawn", pat_str=expression, mergeable_ranks=ranks, special_tokens={})
     encoder = make_encoder(model)
     for text in batch:

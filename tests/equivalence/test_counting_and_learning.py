@@ -17,6 +17,7 @@ from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._native import read_words as read_natively
 from hf_bpe.counting._runs import RunOfCounts, read_words
 from hf_bpe.pretokenizers import NAMES
+from hf_bpe.pretokenizers._pattern import GPT2
 from hf_bpe.reference._options import LearningOptions
 from support.engines import use_engine
 from support.learning import learn_merges
@@ -269,7 +270,7 @@ def test_merges_of_many_random_words_are_those_of_the_reference(native, tie_brea
 def test_merges_of_real_text_are_those_of_the_reference(native, test_data, name):
     with (test_data / "text" / f"{name}.txt").open("rb") as file:
         text = file.read(by_profile(quick=100_000, thorough=2_000_000)).decode("utf-8", "ignore")
-    counter = native_counter("gpt2", ["<|endoftext|>"], threads=2)
+    counter = native_counter(GPT2, ["<|endoftext|>"], threads=2)
     counter.add([text], check_utf8=False, progress=None)
     counts = dict(words_of(counter))
     expected = reference.count_pre_tokens([part.encode() for part in text.split("<|endoftext|>")], "gpt2")

@@ -25,6 +25,7 @@ from hf_bpe.encoding._encoder import (
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.encoding._streaming import encode_blocks
+from hf_bpe.pretokenizers import Pattern
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference import Encoder
 from support.cases import case
@@ -62,7 +63,7 @@ def encoders(draw, native, tokens=()):
     how = {"simd": draw(st.sampled_from(native.simd_names())), "chunk_bytes": draw(st.integers(1, 60))}
     excluded_tokens = [special.encode() for special in model.special_tokens] if model.ignore_merges else None
     how |= {"excluded_tokens": excluded_tokens, "drop_missing_bytes": model.drop_missing_bytes}
-    splits = native_pattern(native, pattern)
+    splits = native_pattern(native, Pattern.parse(pattern))
     encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, splits, **how)
     return encoder.with_added_tokens(tuple(tokens)), reference_encoder(model, tokens)
 

@@ -19,13 +19,12 @@ from hf_bpe.pretokenizers import (
     ByteLevel,
     CharDelimiterSplit,
     Digits,
+    Pattern,
     PreTokenizer,
     Punctuation,
     Split,
     Whitespace,
     WhitespaceSplit,
-    canonical_pattern,
-    pre_tokenizer,
     split,
     to_printable,
 )
@@ -99,10 +98,10 @@ def test_random_chains_cut_as_tokenizers_does(chain, text):
 
 @given(chains(), TRAPS)
 def test_canonical_pattern_of_a_chain_cuts_alike(chain, text):
-    pattern = canonical_pattern(chain)
+    pattern = Pattern.parse(chain).canonical
     assert split(text, pattern) == split(text, chain.canonical)
-    assert canonical_pattern(pattern) == pattern
-    assert canonical_pattern(pre_tokenizer(pattern)) == pattern
+    assert Pattern.parse(pattern).canonical == pattern
+    assert Pattern.parse(Pattern.read(pattern).chain).canonical == pattern
 
 
 @thorough
@@ -119,17 +118,17 @@ def test_stage_knows_the_class_of_every_character(stage):
 
 
 def test_one_stage_is_the_pattern_that_it_names():
-    assert canonical_pattern([ByteLevel(use_regex=True)]) == "gpt2"
-    assert canonical_pattern([ByteLevel()]) is None
+    assert Pattern.parse([ByteLevel(use_regex=True)]).canonical == "gpt2"
+    assert Pattern.parse([ByteLevel()]).canonical is None
     for name, expression in PATTERNS.items():
-        assert canonical_pattern([Split(expression)]) == name
+        assert Pattern.parse([Split(expression)]).canonical == name
         removed = "cl100k" if name == "llama3" else name  # as files of both are told apart, which cut identically
-        assert canonical_pattern([Split(expression, "Removed", invert=True), ByteLevel()]) == removed
-    assert canonical_pattern([Split(r"\d+")]) == r"\d+"
+        assert Pattern.parse([Split(expression, "Removed", invert=True), ByteLevel()]).canonical == removed
+    assert Pattern.parse([Split(r"\d+")]).canonical == r"\d+"
     kept_apart = [Split(r"\d+", "Removed"), Split("gpt2"), Split("none"), Split(r"\d+", is_literal=True)]
     for stage in kept_apart:
         chain = PreTokenizer((stage, ByteLevel()))
-        assert canonical_pattern([stage]) == canonical_pattern(chain.to_json()) == chain.canonical
+        assert Pattern.parse([stage]).canonical == Pattern.parse(chain.to_json()).canonical == chain.canonical
 
 
 MALFORMED = [
@@ -153,16 +152,16 @@ def test_malformed_chain_is_refused():
     for content, message in MALFORMED:
         with case(content):
             with pytest.raises(ValueError, match=message):
-                canonical_pattern(content)
+                Pattern.parse(content)
             if content:  # or it is no JSON of a stage
                 with pytest.raises(ValueError, match=message):
-                    canonical_pattern(json.dumps(content, indent=1))
+                    Pattern.parse(json.dumps(content, indent=1))
 
 
 def test_stages_of_other_types_are_refused():
     for stages in ([5], ["Digits"], [Digits]):
         with pytest.raises(TypeError, match="stages: expected stages such as Split or ByteLevel, got"):
-            canonical_pattern(stages)
+            Pattern.parse(stages)
 
 
 def test_fingerprints_tell_chains_apart():
@@ -189,28 +188,28 @@ def test_named_patterns_are_recognized_in_any_notation():
             else stage
             for stage in chain.stages
         ]
-        assert canonical_pattern(raw) == name
-        assert canonical_pattern(PreTokenizer(tuple(raw)).to_json()) == name
+        assert Pattern.parse(raw).canonical == name
+        assert Pattern.parse(PreTokenizer(tuple(raw)).to_json()).canonical == name
     for name in WITH_SCANNER & PATTERNS.keys():
         expression = PATTERNS[name]
         raw = expression.replace(r"\r", "\r").replace(r"\n", r"\x0a").replace(r"(?!\S)", r"(?!(?:\S))")
         assert raw != expression
-        assert canonical_pattern(raw) == canonical_pattern([Split(raw)]) == name
-        assert canonical_pattern([Split(raw, "Contiguous")]) not in NAMES
+        assert Pattern.parse(raw).canonical == Pattern.parse([Split(raw)]).canonical == name
+        assert Pattern.parse([Split(raw, "Contiguous")]).canonical not in NAMES
 
 
 def test_a_deep_expression_has_no_name():
     deep = "(?:a|" * 99 + "b" + ")" * 99
-    assert canonical_pattern(deep) == deep
+    assert Pattern.parse(deep).canonical == deep
 
 
 def test_places_to_cut_are_found_where_one_stage_always_cuts():
     words = Split(r"\p{L}+| |\n+")
-    cuts = compile_chain(pre_tokenizer(canonical_pattern([words]))).cuts
+    cuts = compile_chain(Pattern.parse([words]).chain).cuts
     assert cuts["a"] == "\n "
     assert cuts["1"] == cuts["."] == "\n ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     assert " " not in cuts
-    cuts = compile_chain(pre_tokenizer(canonical_pattern([Digits(individual_digits=True), words]))).cuts
+    cuts = compile_chain(Pattern.parse([Digits(individual_digits=True), words]).chain).cuts
     assert cuts["a"] == "\n 0123456789"
     for uncut in (
         [Split(r"(?m:a b|.)(?!\S)")],
@@ -218,7 +217,7 @@ def test_places_to_cut_are_found_where_one_stage_always_cuts():
         [Split(r"(?=aa)|\s+")],
         [Split(r"\p{N}", "Contiguous")],
     ):
-        assert compile_chain(pre_tokenizer(canonical_pattern(uncut))).cuts == {}
+        assert compile_chain(Pattern.parse(uncut).chain).cuts == {}
 
 
 @settings(max_examples=by_profile(quick=60, thorough=150))

@@ -7,7 +7,7 @@ import tiktoken
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
-from hf_bpe.pretokenizers import Split, canonical_pattern, pattern_expression, split
+from hf_bpe.pretokenizers import Pattern, Split, split
 from hf_bpe.pretokenizers._regex.dialects import translate
 from hf_bpe.training import Superwords
 from support.cases import case
@@ -47,22 +47,22 @@ def split_by_tokenizers(text, expression):
 
 
 def matches(text, expression):
-    return split(text, canonical_pattern([Split(expression, "Removed", invert=True)]))
+    return split(text, Pattern.parse([Split(expression, "Removed", invert=True)]).canonical)
 
 
 @pytest.mark.parametrize(("expression", "text", "ours", "theirs"), UNCLEAR, ids=[row[0] for row in UNCLEAR])
 def test_unclear_expressions_are_refused_with_both_spellings(expression, text, ours, theirs):
     with pytest.raises(ValueError, match="has two meanings") as refused:
-        canonical_pattern(expression)
-    clear = canonical_pattern([Split(expression)])
+        Pattern.parse(expression)
+    clear = Pattern.parse([Split(expression)]).canonical
     assert split(text, clear) == split_by_tokenizers(text, expression)
     assert matches(text, expression) != matches_of_tiktoken(text, expression)
     if ours is not None:
-        assert split(text, canonical_pattern(ours)) == split_by_tokenizers(text, expression)
+        assert split(text, Pattern.parse(ours).canonical) == split_by_tokenizers(text, expression)
         assert str(refused.value).count("written as") >= 1
     if theirs is not None:
         assert translate(expression) == theirs == translate(theirs)
-        canonical_pattern(theirs)
+        Pattern.parse(theirs)
         assert matches(text, theirs) == matches_of_tiktoken(text, expression)
 
 
@@ -76,7 +76,7 @@ CLEAR = [
 def test_clear_expressions_are_accepted():
     for expression in CLEAR:
         with case(expression):
-            canonical_pattern(expression)
+            Pattern.parse(expression)
 
 
 def write_ranks(folder):
@@ -97,7 +97,7 @@ WAYS_IN = {
     "BPETokenizer.train": lambda folder, pattern: BPETokenizer.train(["a 1234"], 257, pattern=pattern),
     "count": lambda folder, pattern: count(["a 1234"], pattern=pattern),
     "WordCounts": lambda folder, pattern: WordCounts({"a": 1}, pattern=pattern),
-    "canonical_pattern": lambda folder, pattern: canonical_pattern(pattern),
+    "Pattern.parse": lambda folder, pattern: Pattern.parse(pattern),
     "BPEModel": lambda folder, pattern: BPEModel(BYTES, [], (), pattern),
     "BPETokenizer": lambda folder, pattern: BPETokenizer(*two_files(folder), pattern=pattern),
     "from_pretrained": lambda folder, pattern: BPETokenizer.from_pretrained(
@@ -160,7 +160,9 @@ def test_files_with_unclear_expressions_keep_their_meaning(with_unclear_expressi
         BPETokenizer.convert_from(Tokenizer.from_file(str(with_unclear_expression / "tokenizer.json"))),
         BPETokenizer.from_pretrained(tmp_path / "saved"),
         BPETokenizer.convert_from(tmp_path / "text"),
-        BPETokenizer(tmp_path / "saved/vocab.json", tmp_path / "saved/merges.txt", pattern=tokenizer.pattern),
+        BPETokenizer(
+            tmp_path / "saved/vocab.json", tmp_path / "saved/merges.txt", pattern=tokenizer.model.pre_tokenizer
+        ),
     ):
         assert each.encode(text) == expected
         assert each.pattern == DIGITS
@@ -170,10 +172,10 @@ def test_files_with_unclear_expressions_keep_their_meaning(with_unclear_expressi
 
 def test_loaded_patterns_are_given_back_as_they_are(with_unclear_expression, tmp_path):
     tokenizer = BPETokenizer.from_pretrained(with_unclear_expression)
-    counts = count(["1234567"], pattern=tokenizer.pattern)
+    counts = count(["1234567"], pattern=tokenizer.model.pre_tokenizer)
     assert counts.pattern == DIGITS
     counts.save(tmp_path / "x.counts")
     assert WordCounts.load(tmp_path / "x.counts").pattern == DIGITS
     assert train(WordCounts.load(tmp_path / "x.counts"), 258).pattern == DIGITS
     assert tokenizer.train_new_from_iterator(["1234567"], 258).pattern == DIGITS
-    assert count(["1"], pattern=[Split(DIGITS)]).pattern == pattern_expression(tokenizer.pattern)
+    assert count(["1"], pattern=[Split(DIGITS)]).pattern == tokenizer.model.pre_tokenizer.expression

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from hf_bpe.encoding._factory import splits_natively
-from hf_bpe.pretokenizers import PATTERNS, Split, canonical_pattern, split
+from hf_bpe.pretokenizers import PATTERNS, Pattern, Split, split
 from hf_bpe.pretokenizers._regex import parser as _expressions
 from hf_bpe.pretokenizers._regex.case_folding import case_variants, cased_characters
 from hf_bpe.pretokenizers._regex.parser import parse
@@ -67,7 +67,7 @@ def assert_equal_pieces(expression, samples):
 
 def assert_pieces(expression, samples, expected):
     """Check the pieces of the reference and of the core."""
-    pieces = [pre_tokenize(text.encode(), expression) for text in samples]
+    pieces = [pre_tokenize(text.encode(), Pattern(expression)) for text in samples]
     assert [[piece.decode() for piece in each] for each in pieces] == expected
     if r"\G" not in expression:  # the only construct that the core refuses
         assert [native_pieces(text, expression) for text in samples] == expected
@@ -142,7 +142,7 @@ def assert_same_members(one_of):
     expression = f"{one_of}+"
     kept = pre_tokenizers.Split(Regex(expression), "removed", invert=True).pre_tokenize_str(EVERYTHING)
     members = [piece for piece, _ in kept]
-    pattern = canonical_pattern([Split(expression, "Removed", invert=True)])
+    pattern = Pattern.parse([Split(expression, "Removed", invert=True)]).canonical
     assert split(EVERYTHING, pattern) == members
     assert [piece.decode() for piece in pre_tokenize(EVERYTHING.encode(), pattern)] == members
 
@@ -252,7 +252,7 @@ def test_expressions_in_use_split_any_text_as_tokenizers_does(text, expression):
 
 
 def test_expressions_in_use_are_native(native):
-    assert not [name for name, each in IN_USE.items() if not splits_natively(canonical_pattern([Split(each)]))]
+    assert not [name for name, each in IN_USE.items() if not splits_natively(Pattern.parse([Split(each)]))]
 
 
 LITERALS = ["a", "b", "s", "k", "A", "K", "1", " ", r"\.", r"\n", "-", "é", "中", r"\x{62}", r"\u0063"]
@@ -287,7 +287,7 @@ _short_texts = st.text(st.sampled_from(CHARACTERS), min_size=1, max_size=10)
 @given(expressions, st.lists(_short_texts, min_size=1, max_size=4))
 def test_any_expression_splits_as_tokenizers_does_or_is_refused(expression, samples):
     try:
-        canonical_pattern(f"{expression}(?#)")
+        Pattern.parse(f"{expression}(?#)")
     except ValueError:
         assume(False)
     assert_equal_pieces(f"{expression}(?#)", samples)
@@ -393,12 +393,12 @@ def test_refused_expressions_of_the_reference():
     for expression in (each.replace(r"\|", "|") for each in ours):
         pre_tokenizers.Split(Regex(expression), "isolated")  # takes it
         with pytest.raises(ValueError, match="cannot be used: column"):
-            canonical_pattern(expression)
+            Pattern.parse(expression)
     for expression in none:
         with pytest.raises(Exception, match="Oniguruma error"):
             Regex(expression)
         with pytest.raises(ValueError, match="cannot be used: column"):
-            canonical_pattern(expression)
+            Pattern.parse(expression)
     missing = {rf"\{char}" for char in _expressions._UNSUPPORTED_ESCAPES if not char.isdigit()}
     missing |= {f"(?{char}" for char in _expressions._UNSUPPORTED_GROUPS}
     assert [construct for construct in missing if not any(construct in each for each in (*ours, *none))] == []

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_bpe.pretokenizers import CHAINS, NAMES, PATTERNS, canonical_pattern, pre_tokenizer, split
+from hf_bpe.pretokenizers import CHAINS, NAMES, PATTERNS, Pattern, split
 from hf_bpe.pretokenizers import _named_patterns as table
 from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS, WITH_SCANNER, name_meant
 from hf_bpe.pretokenizers._native import compile_natively
-from hf_bpe.pretokenizers._regex.dialects import is_clear
+from hf_bpe.pretokenizers._regex.dialects import check_is_clear
 from support.cases import case
 from support.strategies import texts
 
@@ -47,12 +47,12 @@ class Finder:
 sys.meta_path.insert(0, Finder)
 from tokenizers import Tokenizer
 from hf_bpe import BPETokenizer, count
-from hf_bpe.pretokenizers import NAMES, canonical_pattern, split
+from hf_bpe.pretokenizers import NAMES, Pattern, split
 
 assert "glm9" in NAMES
 text = "Hello, world 2024 it's\n\n the lowest low; ünï 12345  x" * 3
 tokenizer = BPETokenizer.train([text] * 3, num_merges=9, pattern="glm9")
-assert canonical_pattern(expression) == tokenizer.pattern == "glm9"
+assert Pattern.parse(expression).canonical == tokenizer.pattern == "glm9"
 assert sorted(count([text], pattern="glm9").items()) == sorted(
     {word.encode(): split(text, "glm9").count(word) for word in split(text, "glm9")}.items()
 )
@@ -65,7 +65,7 @@ for path in ("x.tiktoken", "x.gguf", "x.json"):
     assert (again.pattern, again.encode(text)) == ("glm9", tokenizer.encode(text)), path
 for name in ("glm_9", "chatglm-9"):
     try:
-        canonical_pattern(name)
+        Pattern.parse(name)
     except ValueError as error:
         assert "did you mean 'glm9'" in str(error), error
 print("one line")
@@ -92,7 +92,7 @@ def test_core_has_the_scanners_that_the_table_says(native):
 @pytest.mark.parametrize("name", NAMES)
 @given(texts)
 def test_compiled_pattern_cuts_as_its_scanner(native, name, text):
-    chain = compile_natively(native, name)
+    chain = compile_natively(native, Pattern(name).chain)
     pieces = native.pre_tokenize(text.encode("utf-8", "surrogateescape"), chain)
     assert [piece.decode("utf-8", "surrogateescape") for piece in pieces] == split(text, name)
 
@@ -101,8 +101,9 @@ def test_table_gives_each_pattern_one_name():
     assert (*PATTERNS, *CHAINS) == NAMES
     assert {*NAMES} == {*NAMED_PATTERNS}
     for name in NAMES:
-        assert canonical_pattern(pre_tokenizer(name)) == name
-        assert all(is_clear(stage.expression) for stage in pre_tokenizer(name).stages if hasattr(stage, "expression"))
+        assert Pattern.parse(Pattern(name).chain).canonical == name
+        for stage in Pattern(name).chain.stages:
+            check_is_clear(getattr(stage, "expression", ""))
 
 
 def test_other_names_mean_one_pattern():
@@ -126,11 +127,11 @@ def test_unknown_name_is_answered_by_the_one_that_is_meant():
                 ValueError, match=f"pattern '{name}' is not known: did you mean '{meant}'\\? Expected one of"
             ),
         ):
-            canonical_pattern(name)
+            Pattern.parse(name)
 
 
 @given(st.from_regex(r"[a-z]{9,12}", fullmatch=True))
 def test_name_that_is_like_none_gets_the_list_only(name):
     if table.name_meant(name) is None:
         with pytest.raises(ValueError, match=f"pattern '{name}' is not known: expected one of gpt2, "):
-            canonical_pattern(name)
+            Pattern.parse(name)

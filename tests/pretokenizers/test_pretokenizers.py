@@ -16,16 +16,8 @@ from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as QW
 import hf_bpe.pretokenizers._regex.unicode16
 from hf_bpe.encoding._added_tokens import _WORD
 from hf_bpe.encoding._safe_cuts import SafeCuts
-from hf_bpe.pretokenizers import (
-    CHAINS,
-    NAMES,
-    PATTERNS,
-    Split,
-    canonical_pattern,
-    pattern_expression,
-    split,
-)
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.pretokenizers import CHAINS, NAMES, PATTERNS, Pattern, Split, split
+from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.reference import pre_tokenize
 from hf_bpe.reference._splitting import _seconds_for
@@ -215,15 +207,15 @@ def test_canonical_pattern_has_one_spelling():
     spellings += zip(NAMES, NAMES, strict=True)
     for pattern, canonical in spellings + [(expression, name) for name, expression in PATTERNS.items()]:
         with case(pattern):
-            assert canonical_pattern(pattern) == canonical
+            assert Pattern.parse(pattern).canonical == canonical
             if canonical not in CHAINS:
-                assert pattern_expression(canonical) == PATTERNS.get(canonical, canonical)
+                assert Pattern.read(canonical).expression == PATTERNS.get(canonical, canonical)
 
 
 def test_chains_are_no_single_expression():
     for name in CHAINS:
         with pytest.raises(ValueError, match=f"the pre-tokenizer {name} is a chain of stages"):
-            pattern_expression(name)
+            _ = Pattern.read(name).expression
 
 
 NO_PATTERNS = [
@@ -241,7 +233,7 @@ NO_PATTERNS = [
 def test_canonical_pattern_refuses():
     for pattern, error, message in NO_PATTERNS:
         with case(pattern), pytest.raises(error, match=message):
-            canonical_pattern(pattern)
+            Pattern.parse(pattern)
 
 
 def assert_all_cuts_are_safe(text, name):
@@ -276,7 +268,7 @@ def test_expression_that_backtracks_without_end_is_stopped(monkeypatch):
 
 def test_pieces_of_a_text_share_its_time(monkeypatch):
     monkeypatch.setattr("hf_bpe.reference._splitting._seconds_for", lambda size: 0.5)
-    pattern = canonical_pattern([Split(" "), Split("(?:a|aa)+b")])
+    pattern = Pattern.parse([Split(" "), Split("(?:a|aa)+b")]).canonical
     start = time.monotonic()
     pre_tokenize(b"a" * 22, pattern)  # one of the pieces below, which takes a part of the limit
     of_one = time.monotonic() - start

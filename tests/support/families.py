@@ -19,10 +19,10 @@ from hf_bpe.pretokenizers import (
     PATTERNS,
     ByteLevel,
     Digits,
+    Pattern,
     PreTokenizer,
     Punctuation,
     Split,
-    canonical_pattern,
 )
 from hf_bpe.pretokenizers._named_patterns import KIMI_K2_OF_ITS_CODE, WITH_SCANNER
 from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, UNKNOWN, WORDS
@@ -214,7 +214,7 @@ def table() -> str:
     """Return the table of docs/explanation/which-tokenizers-load.md."""
     rows = [("family", "pattern", "split by", "besides"), ("---",) * 4]
     for name, family in FAMILIES.items():
-        pattern = canonical_pattern(family.pre_tokenizer)
+        pattern = Pattern.parse(family.pre_tokenizer).canonical
         chain = " → ".join(type(stage).__name__ for stage in family.pre_tokenizer)
         if pattern in NAMES:
             shown = f"`{pattern}`"

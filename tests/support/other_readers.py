@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hf_bpe import BPEModel, BPETokenizer, train
-from hf_bpe.pretokenizers import NAMES, canonical_pattern
+from hf_bpe.pretokenizers import NAMES, Pattern
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from support.families import BOS, EOS, EXTRA, FAMILIES, load, nasty_strings
@@ -27,7 +27,7 @@ from support.strategies import CONTRACTIONS, NUMBERS, WORDS
 ROWS = (
     *(name for name in NAMES if name in WITH_SCANNER),
     "none",
-    *(name for name, each in FAMILIES.items() if canonical_pattern(each.pre_tokenizer) not in NAMES),
+    *(name for name, each in FAMILIES.items() if Pattern.parse(each.pre_tokenizer).canonical not in NAMES),
 )
 """The named patterns that have a scanner, no pattern, and the families of other chains."""
 

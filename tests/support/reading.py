@@ -13,6 +13,7 @@ from hf_bpe.counting import _file_formats as formats
 from hf_bpe.counting import _readers as readers
 from hf_bpe.counting._readers import Skipped, read
 from hf_bpe.encoding import cut_into_documents
+from hf_bpe.pretokenizers import Pattern
 from hf_bpe.reference import count_pre_tokens
 from support.strategies import texts
 
@@ -25,6 +26,7 @@ PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().comp
 def read_all(source, pattern="gpt2", special_tokens=(), batch_bytes=1 << 20, shard_bytes=2**62, skipped=None):
     """Yield the documents of a source, special tokens left out."""
     skipped = Skipped() if skipped is None else skipped
+    pattern = Pattern.read(pattern)
     options = {"pattern": pattern, "special_tokens": special_tokens, "batch_bytes": batch_bytes, "skipped": skipped}
     for shard in plan(source, shard_bytes=shard_bytes):
         position = 0

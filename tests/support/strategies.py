@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hf_bpe import BPEModel
 from hf_bpe.editing import Remap
 from hf_bpe.encoding._encoder import AddedTokenTuple
-from hf_bpe.pretokenizers import NAMES, ByteLevel, Digits, Punctuation, Split, canonical_pattern
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.pretokenizers import NAMES, ByteLevel, Digits, Pattern, Punctuation, Split
+from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
 CONTRACTIONS = ["'", "'s", "'T", "'ll", "'RE", "'ve", "'m", "'D", "'\u017f", "\u2019s"]
 WORDS = ["a", "B", "low", "McX", "\u00e9", "e\u0301", "\u01c5", "\u02b0", "\u212a", "\u0295", "\u4f60", "\u3400"]
@@ -56,12 +56,12 @@ long_bytes = st.lists(
 pattern_names = st.sampled_from(sorted(NAMES))
 
 CHAINS = [
-    canonical_pattern([Digits(individual_digits=True), ByteLevel(use_regex=True)]),
-    canonical_pattern([Split(r"\p{N}{1,3}"), Split("[一-龥]+", "MergedWithNext"), Punctuation("Contiguous")]),
+    Pattern.parse([Digits(individual_digits=True), ByteLevel(use_regex=True)]).canonical,
+    Pattern.parse([Split(r"\p{N}{1,3}"), Split("[一-龥]+", "MergedWithNext"), Punctuation("Contiguous")]).canonical,
 ]
 SPACING_CHAINS = [
-    canonical_pattern([Digits(), ByteLevel(add_prefix_space=True, use_regex=True)]),
-    canonical_pattern([Split(r" |\p{N}+", "Removed"), ByteLevel(add_prefix_space=True), Split("Ġa|b")]),
+    Pattern.parse([Digits(), ByteLevel(add_prefix_space=True, use_regex=True)]).canonical,
+    Pattern.parse([Split(r" |\p{N}+", "Removed"), ByteLevel(add_prefix_space=True), Split("Ġa|b")]).canonical,
 ]
 """Chains that put spaces before pieces, and leave text out."""
 patterns = st.sampled_from([*NAMES, None, r"\w+|\s", r"(?:(a)|b)\s*", r"x*", r"\d(?=\d)", *CHAINS])

@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Regex, pre_tokenizers
 
 from hf_bpe import BPETokenizer, count
-from hf_bpe.pretokenizers import CharDelimiterSplit, Split, canonical_pattern
+from hf_bpe.pretokenizers import CharDelimiterSplit, Pattern, Split
 from support.cases import case
 from support.commands import error
 from support.odd_calls import time_limit
@@ -111,11 +111,11 @@ def test_many_added_tokens_load_in_seconds(tmp_path, special, load):
 
 def test_pattern_is_refused_where_the_stack_is_nearly_full():
     def deep(levels, expression):
-        return deep(levels - 1, expression) if levels else canonical_pattern(expression)
+        return deep(levels - 1, expression) if levels else Pattern.parse(expression).canonical
 
     pattern = "(?:a|" * 90 + "b" + ")" * 90
     assert deep(0, pattern) == pattern
     with pytest.raises(ValueError, match="nested too deeply for the rest of the stack"):
         deep(700, pattern + "(?#)")
     with pytest.raises(ValueError, match="nested too deeply"):
-        canonical_pattern('{"type":' + "[" * 100_000)
+        Pattern.parse('{"type":' + "[" * 100_000)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hf_bpe import BPETokenizer
-from hf_bpe.pretokenizers import canonical_pattern
+from hf_bpe.pretokenizers import Pattern
 from support.cases import case
 from support.other_readers import ROWS, columns, save, table, texts, tokenizer_of
 from support.profiles import thorough
@@ -36,9 +36,9 @@ def saved(tmp_path_factory):
 @pytest.mark.parametrize("name", HUB)
 def test_patterns_are_written_as_in_files_of_the_hub(test_data, name):
     theirs = json.loads((test_data / f"tokenizers/{name}/tokenizer.json").read_text("utf-8"))["pre_tokenizer"]
-    assert canonical_pattern(theirs) == HUB[name]
+    assert Pattern.parse(theirs).canonical == HUB[name]
     ours = json.loads(tokenizer_of(HUB[name]).backend_tokenizer.to_str())["pre_tokenizer"]
-    assert canonical_pattern(ours) == HUB[name]
+    assert Pattern.parse(ours).canonical == HUB[name]
     for stages in (theirs, ours):
         for stage in stages.get("pretokenizers", [stages]):
             stage.pop("trim_offsets", None)  # which means nothing here

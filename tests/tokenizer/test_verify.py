@@ -15,8 +15,8 @@ from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.formats._verification.mismatch import find_mismatch
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts
-from hf_bpe.pretokenizers import Split, canonical_pattern
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.pretokenizers import Pattern, Split
+from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.tokenizer._saving import save as saving
 from hf_bpe.tokenizer._saving.loaded_file import LoadedFile
 from support.cases import case
@@ -144,8 +144,8 @@ def test_special_tokens_of_the_fast_class_are_verified(tokenizer, tmp_path, monk
 
 def test_pattern_that_other_libraries_read_otherwise_is_saved(tmp_path):
     for number, split in enumerate([r"^\w+|\W+|\w", r"\d{1,3}+|\D", "[^(a|[bc])]+", "(?i:'s)|.$"]):
-        pattern = canonical_pattern([Split(split)])  # as a tokenizer.json has it
-        tokenizer = BPETokenizer(model=BPEModel(BYTES | {256: b"li"}, [(b"l", b"i")], (), pattern))
+        model = BPEModel.of(BYTES | {256: b"li"}, [(b"l", b"i")], (), Pattern.parse([Split(split)]))
+        tokenizer = BPETokenizer(model=model)
         with case(split):
             tokenizer.save_pretrained(tmp_path / str(number))
             assert BPETokenizer.from_pretrained(tmp_path / str(number)).model == tokenizer.model

@@ -15,7 +15,7 @@ from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
 from hf_bpe.core import Characters
 from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
-from hf_bpe.pretokenizers import Metaspace, canonical_pattern
+from hf_bpe.pretokenizers import Metaspace, Pattern
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference import pre_tokenize
 from hf_bpe.reference._alphabet import Alphabet, count_characters
@@ -94,7 +94,7 @@ def test_counts_are_those_of_both_engines(documents, pattern, specials, workers)
             if part:
                 is_later = number > 0 and pattern.prepend_scheme == "first"
                 stage = replace(pattern, prepend_scheme="never") if is_later else pattern
-                expected.update(pre_tokenize(part.encode(), canonical_pattern(stage)))
+                expected.update(pre_tokenize(part.encode(), stage))
     assert dict(count(documents, pattern=pattern, special_tokens=specials, num_workers=workers).items()) == expected
     if pattern.prepend_scheme != "first" or not specials:
         with use_engine("reference"):
@@ -107,7 +107,7 @@ def test_parts_of_files_count_like_the_whole(tmp_path, native):
     for scheme in ("always", "first", "never"):
         pattern = Metaspace(prepend_scheme=scheme)
         expected = count([text], pattern=pattern, special_tokens=["</s>"])
-        how = native_pattern(native, canonical_pattern(pattern))
+        how = native_pattern(native, Pattern.parse(pattern))
         counter = native.Counter(how, [b"</s>"], threads=2, chunk_bytes=100)
         counter.add([text.encode()], check_utf8=True, progress=None)
         with case(scheme):

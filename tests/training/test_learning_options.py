@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from hf_bpe.counting._native import run_factory
 from hf_bpe.pretokenizers._native import native_pattern
+from hf_bpe.pretokenizers._pattern import GPT2
 from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions
 from support import oracle
 
@@ -165,7 +166,7 @@ def test_native_core_reads_every_option(native):
         Options(),
         initial=[],
         max_merges=1,
-        parts=native_pattern(native, "gpt2"),
+        parts=native_pattern(native, GPT2),
         threads=1,
         progress=None,
     )

@@ -16,8 +16,7 @@ import pytest
 from tokenizers import Tokenizer, normalizers
 
 from hf_bpe import BPETokenizer
-from hf_bpe.pretokenizers import NAMES
-from hf_bpe.pretokenizers._hub_spellings import hub_pre_tokenizer
+from hf_bpe.pretokenizers import NAMES, Pattern
 from support.cases import case
 from support.patience import PATIENCE
 from support.profiles import by_profile, scaled, thorough
@@ -145,7 +144,7 @@ ENDS = {"cls": ["<w>", 6402], "sep": ["<l>", 6400]}
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 WITH_SPACE = BYTE_LEVEL | {"add_prefix_space": True}
 VARIANTS = [
-    *({"pre_tokenizer": hub_pre_tokenizer(name).to_json()} for name in NAMES),
+    *({"pre_tokenizer": Pattern.read(name).hub_chain.to_json()} for name in NAMES),
     {"pre_tokenizer": BYTE_LEVEL | {"use_regex": False}},
     {"pre_tokenizer": WITH_SPACE},
     {"model": {"ignore_merges": True}},

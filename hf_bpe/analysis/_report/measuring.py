@@ -25,6 +25,7 @@ from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._safe_cuts import cut_into_documents
 from hf_bpe.normalizers._apply import get_normalizer
+from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
 Sums = npt.NDArray[np.float64]
@@ -169,7 +170,7 @@ def _script_index(letter: str) -> int:
 class Cut(NamedTuple):
     """The splitting of text into pre-tokens by a tokenizer, apart from special tokens."""
 
-    pattern: str | None
+    pattern: Pattern
     normalizer: str | None
 
 
@@ -233,10 +234,10 @@ def count_group(
     """
     if isinstance(group, WordCounts):
         for cut in cuts:
-            if cut.pattern != group.pattern:
+            if cut.pattern != group.settings.pattern:
                 raise ValueError(
                     f"{name}: these counts have the pattern {group.pattern or 'none'!r}, but a tokenizer has "
-                    f"{cut.pattern or 'none'!r}; give the text itself, or count it with that pattern"
+                    f"{cut.pattern.canonical or 'none'!r}; give the text itself, or count it with that pattern"
                 )
         return [group for _ in cuts]
     if len(cuts) > 1 and any(isinstance(shard.source.data, Iterator) for shard in group):
@@ -269,7 +270,7 @@ class _NormalizedTexts:
         normalizer = get_normalizer(cut.normalizer or "NFC")
         # At a safe cut nothing composes with the text after it, because that is white space. But what strips or
         # replaces text must see all of it between two special tokens.
-        pattern = cut.pattern if normalizer.is_local else None
+        pattern = cut.pattern if normalizer.is_local else Pattern(None)
         for batch in read(shard, pattern=pattern, special_tokens=specials, batch_bytes=_PIECE, skipped=skipped):
             for text in batch.texts:
                 data = text.data.encode() if isinstance(text.data, str) else text.data

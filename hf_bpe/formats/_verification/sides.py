@@ -15,7 +15,7 @@ from hf_bpe.encoding._factory import pre_tokenize
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._pipeline import Pipeline, without_idle_ignore_merges
-from hf_bpe.pretokenizers import canonical_pattern
+from hf_bpe.pretokenizers import Pattern
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
 _SHOWN = 12
@@ -128,13 +128,13 @@ def _without_limits(tokenizer: Any) -> Any:
     return unlimited
 
 
-def side_of_pattern(pattern: str | None) -> Side:
+def side_of_pattern(given: str | None) -> Side:
     """Return the side that splits text by a pattern, with pre-tokens instead of ids."""
-    pattern = canonical_pattern(pattern)
+    pattern = Pattern.parse(given)
 
     def cut(text: str) -> list[Any]:
         pieces = pre_tokenize(repair_surrogates(text).encode(), pattern)
         return [piece.decode("utf-8", "surrogateescape") for piece in pieces]
 
-    name = f"the pattern {pattern or 'none'!r}"
+    name = f"the pattern {pattern.canonical or 'none'!r}"
     return Side(name, Peer(name, lambda texts, added: [*map(cut, texts)]))

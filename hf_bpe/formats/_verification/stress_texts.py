@@ -10,7 +10,7 @@ from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._token_bytes import token_bytes
 from hf_bpe.formats._definition import Definition
-from hf_bpe.pretokenizers._patterns import WHITE_SPACE
+from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
 # No code points that Unicode 16.0 leaves unassigned, because libraries may differ there; no lone surrogates.
 STRESS_TEXTS = (

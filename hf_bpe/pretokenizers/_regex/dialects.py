@@ -17,7 +17,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Difference", "FileExpression", "check_is_clear", "differences", "is_clear", "translate"]
+__all__ = ["Difference", "check_is_clear", "differences", "translate"]
 
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d"
 _BEFORE, _NOT_BEFORE, _AFTER, _NOT_AFTER = f"(?=[{_WORD}])", f"(?![{_WORD}])", f"(?<=[{_WORD}])", f"(?<![{_WORD}])"
@@ -135,17 +135,6 @@ def translate(expression: str) -> str:
 def differences(expression: str) -> tuple[Difference, ...]:
     """Return what tiktoken does not read as `tokenizer.json` does, or may not."""
     return _read(expression)[1]
-
-
-class FileExpression(str):
-    """An expression of a file, which means what `tokenizer.json` means, though tiktoken reads it differently."""
-
-    __slots__ = ()
-
-
-def is_clear(expression: str) -> bool:
-    """Return whether `tokenizer.json` and tiktoken read an expression alike, or one of them does not read it."""
-    return not any(each.is_silent for each in differences(expression))
 
 
 def check_is_clear(expression: str) -> None:

@@ -20,7 +20,7 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import ReadFormat, WrittenFormat
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
-from hf_bpe.pretokenizers._patterns import AnyPattern
+from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._methods.state import TokenizerState
 from hf_bpe.tokenizer._options import check_settings

@@ -141,5 +141,5 @@ class EditingMethods(ConversionMethods):
     def _counts_of(self, source: TextSource, options: CountingOptions) -> WordCounts:
         model = self.model
         specials = edits.tokens_to_split_at([token.content for token in self._added_tokens_decoder.values()])
-        text = normalized_input(source, specials, model.normalizer, model.pattern)
-        return count(text, pattern=model.pattern, special_tokens=specials, **options)
+        text = normalized_input(source, specials, model.normalizer, model.pre_tokenizer)
+        return count(text, pattern=model.pre_tokenizer, special_tokens=specials, **options)

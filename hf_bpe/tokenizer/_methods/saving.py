@@ -17,7 +17,7 @@ from hf_bpe.formats._integrity import check_digests
 from hf_bpe.formats._template import Template
 from hf_bpe.formats._tokenizer_config import DIGESTS
 from hf_bpe.formats._vocab_and_merges import write_gpt2
-from hf_bpe.pretokenizers._patterns import stored_pattern
+from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer._methods.conversion import ConversionMethods
 from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING
@@ -53,7 +53,7 @@ class SavingMethods(ConversionMethods):
         folder: Folder | None = kwargs.pop("_folder", None)
         kwargs.pop(DIGESTS, None)
         if folder is not None and "pattern" in kwargs and kwargs["pattern"] == folder.config.get("pattern"):
-            kwargs["pattern"] = stored_pattern(kwargs["pattern"])
+            kwargs["pattern"] = Pattern.read(kwargs["pattern"])
         return {**(kwargs if folder is None else folder.settings(kwargs)), RESTORED: True}
 
     @classmethod
