@@ -29,8 +29,8 @@ from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
 from hf_bpe.training._characters import default_pattern, learns_characters
 from hf_bpe.training._checkpoint import LOG as MERGES_LOG
+from hf_bpe.training._plan import InitialAlphabet
 from hf_bpe.training._superwords import Superwords
-from hf_bpe.training._train import InitialAlphabet
 from hf_bpe.training._train import train as train_models
 
 if TYPE_CHECKING:

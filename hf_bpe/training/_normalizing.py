@@ -10,8 +10,8 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._normalized_sources import normalized_input
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import Pattern
-from hf_bpe.training._characters import default_pattern
 from hf_bpe.training._parity import Parity
+from hf_bpe.training._plan import default_pattern
 from hf_bpe.training._superwords import Superwords
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Literal, Protocol, TypeAlias
 
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.core._model import BPEModel, Merge
@@ -11,10 +12,13 @@ from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
-from hf_bpe.training._characters import default_pattern
+from hf_bpe.pretokenizers._pattern import GPT2, AnyPattern, Pattern
+from hf_bpe.pretokenizers._stages import Metaspace
+from hf_bpe.reference._alphabet import Alphabet
 from hf_bpe.training._learning import Learning
-from hf_bpe.training._target_sizes import Goal
+from hf_bpe.training._target_sizes import Goal, base_model
+
+InitialAlphabet = Literal["bytes", "observed"]
 
 Count: TypeAlias = Callable[..., WordCounts]
 """Counts a source, by the pattern of the training or by one given with the name of its work folder."""
@@ -29,7 +33,7 @@ class MakeLearning(Protocol):
 
 
 class Plan:
-    """The hooks of a training on one text; `train` calls them in the order in which they stand here.
+    """The hooks of a training on one text, of bytes; `train` calls them in the order in which they stand here.
 
     Attributes:
         sources: what is learned from, by language; without a name here.
@@ -87,6 +91,14 @@ class Plan:
         default = default_pattern(byte_fallback)
         return Settings(next(iter(chosen.values()), default), tuple(dict.fromkeys([*first, *given])))
 
+    def base(
+        self, texts: Sequence[WordCounts], settings: Settings, initial: BPEModel | None, alphabet: InitialAlphabet
+    ) -> BPEModel:
+        """Return the model that training on some counts begins with; without any, one of no more tokens."""
+        found: Iterable[int] = set().union(*chain.from_iterable(texts)) if alphabet == "observed" else range(256)
+        tokens = [*(bytes([byte]) for byte in sorted(found)), *map(str.encode, settings.special_tokens)]
+        return base_model(tokens, settings.special_tokens, settings.pattern, initial)
+
     def check_goal(self, goal: Goal, base: BPEModel) -> None:
         """Raise a ValueError if the goal cannot be reached from a model."""
 
@@ -99,7 +111,20 @@ class Plan:
         """Return options for the record of a model's origin."""
         return {}
 
+    def parts(self, pattern: Pattern) -> Pattern:
+        """Return the pattern by which words are cut to apply merges to them."""
+        return pattern
+
+    def alphabet(self, base: BPEModel, tie_break: str) -> Alphabet | None:
+        """Return what merges are learned from; None for bytes."""
+        return None
+
     def learn(self, goal: Goal, base: BPEModel, learning: MakeLearning) -> list[BPEModel]:
         """Return a model for each size; `learning` makes trainings on counts."""
         with learning(self.words[""]) as learner:
             return goal.reach(base, learner.learn)
+
+
+def default_pattern(byte_fallback: bool | None) -> Pattern:
+    """Return the pattern of a training without one: GPT-2's for bytes, `Metaspace` for characters."""
+    return GPT2 if byte_fallback is None else Pattern.parse(Metaspace())

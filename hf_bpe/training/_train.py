@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args, overload
 
 from hf_bpe._utils.arguments import at_least, check_flag, check_str, checked, one_of, optional, short_repr
 from hf_bpe._utils.memory import parse_bytes
@@ -23,22 +22,21 @@ from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._byte_level import from_printable
-from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
+from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions, with_learning_options
-from hf_bpe.training._characters import alphabet_of, character_options, check_coverage
+from hf_bpe.training._characters import character_plan, check_coverage
 from hf_bpe.training._checkpoint import check_logs
 from hf_bpe.training._learning import Learning, Shown
 from hf_bpe.training._parity import Parity, ParityPlan, check_parity
-from hf_bpe.training._plan import Plan
+from hf_bpe.training._plan import InitialAlphabet, Plan
 from hf_bpe.training._superwords import SuperwordPlan, Superwords, check_superwords
-from hf_bpe.training._target_sizes import Goal, base_model
+from hf_bpe.training._target_sizes import Goal
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 logger = logging.getLogger(__name__)
 
-InitialAlphabet = Literal["bytes", "observed"]
 Input: TypeAlias = "TextSource | WordCounts | Mapping[str, TextSource | WordCounts]"
 
 
@@ -243,25 +241,23 @@ def train(
         "character_coverage": character_coverage,
         "limit_alphabet": limit_alphabet,
     }
-    of_characters = character_options(settings.pattern, initial, alphabet_options)
+    of_characters = character_plan(input, settings.pattern, initial, alphabet_options)
     if of_characters is None:
         _refuse_printable_twins(settings.special_tokens)
     else:
         _refuse_with_characters(parity=parity, superwords=superwords, initial_alphabet=initial_alphabet)
+        plan = of_characters
         if initial is None:
             settings = _with_special_token(settings, of_characters.characters.unk_token)
-
-    def base_of_bytes(alphabet: Iterable[int]) -> BPEModel:
-        tokens = [*(bytes([byte]) for byte in sorted(alphabet)), *map(str.encode, settings.special_tokens)]
-        return base_model(tokens, settings.special_tokens, settings.pattern, initial)
-
     goal = Goal(vocab_size, num_merges)
-    if of_characters is not None:
-        goal.check_room(of_characters.base_model("", settings.special_tokens, settings.pattern, initial))
-    elif initial_alphabet == "bytes":
-        minimum = base_of_bytes(range(256))
-        goal.check_room(minimum)
-        plan.check_goal(goal, minimum)
+
+    def base(texts: Sequence[WordCounts]) -> BPEModel:
+        model = plan.base(texts, settings, initial, initial_alphabet)
+        goal.check_room(model)
+        plan.check_goal(goal, model)
+        return model
+
+    base([])  # what is too small for any text is said before it is read
     memory = None if max_memory is None else parse_bytes(max_memory, "max_memory")
 
     folder = None if work_dir is None else Path(work_dir)
@@ -285,17 +281,9 @@ def train(
         first_merges = () if initial is None else initial.merges
         check_logs(folder, first_merges, plan.folders, are_bytes=of_characters is None)
     learned_from = plan.count(counted)
-    if of_characters is not None:
-        chosen = of_characters.choose(learned_from[0], initial)
-        base = of_characters.base_model(chosen, settings.special_tokens, settings.pattern, initial)
-    else:
-        base = base_of_bytes(
-            range(256) if initial_alphabet == "bytes" else set().union(*chain.from_iterable(learned_from))
-        )
-    goal.check_room(base)
-    plan.check_goal(goal, base)
+    start = base(learned_from)
     for source in plan.sources.values():
-        if isinstance(source, (list, tuple)) and not source and goal.wanted(base) > 0:
+        if isinstance(source, (list, tuple)) and not source and goal.wanted(start) > 0:
             raise ValueError("source: expected text to train on, got an empty list")
     recorded = {
         **learning_options.record(),
@@ -315,15 +303,14 @@ def train(
             [*([] if initial is None else initial.merges), *first],
             max_memory=memory,
             work_dir=folder and subfolder(folder, name),
-            # Merges of characters cross no pre-token of Metaspace; without that, cuts at words help.
-            parts=Pattern(None if settings.pattern.canonical else "gpt2") if of_characters else settings.pattern,
-            alphabet=alphabet_of(base, learning_options.tie_break),
+            parts=plan.parts(settings.pattern),
+            alphabet=plan.alphabet(start, learning_options.tie_break),
             num_workers=num_workers,
             shown=shown,
             fewer=fewer,
         )
 
-    models = plan.learn(goal, replace(base, origin=origin), learning)
+    models = plan.learn(goal, replace(start, origin=origin), learning)
     return models if goal.is_sequence or plan.is_sequence else models[0]
 
 
