@@ -25,9 +25,8 @@ from hf_bpe.cli.sources import (
 from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save, tokenizer_class
 from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
-from hf_bpe.training._characters import default_pattern, learns_characters
+from hf_bpe.training._characters import learns_characters
 from hf_bpe.training._checkpoint import LOG as MERGES_LOG
 from hf_bpe.training._plan import InitialAlphabet
 from hf_bpe.training._superwords import Superwords
@@ -154,6 +153,7 @@ def train(
     options: dict[str, Any] = {
         "special_tokens": listed or None,
         "pattern": pattern,
+        "normalizer": normalizer,
         "initial": first and first.model,
         "initial_alphabet": initial_alphabet,
         "byte_fallback": byte_fallback,
@@ -166,13 +166,6 @@ def train(
     if first is None and learns_characters(options):
         options["unk_token"] = unk_token
     with text_or_counts(context, sources, counts) as input, warnings_said():
-        if normalizer is not None and not isinstance(input, WordCounts):
-            from hf_bpe.counting._normalized_sources import (
-                normalized_sources,  # needs tokenizers, which --help does not
-            )
-
-            how_split = Pattern.parse(default_pattern(byte_fallback) if pattern == "auto" else pattern)
-            input = normalized_sources(input, listed, normalizer, how_split)
         if superwords_after:
             options["superwords"] = Superwords(
                 superwords_after if len(sizes) == 1 else superwords_after[0],
@@ -186,10 +179,6 @@ def train(
         tokenizer_type = tokenizer_class()
     saved: list[dict[str, Any]] = []
     for model, folder in zip(models, folders, strict=True):
-        if normalizer is not None:
-            from hf_bpe.counting._normalized_texts import with_normalizer
-
-            model = with_normalizer(model, normalizer)
         if first is None:
             from hf_bpe.formats._decoding import default_decoding  # needs tokenizers, which --help does not
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, cast
@@ -316,13 +316,6 @@ def check_model(name: str, value: object) -> BPEModel:
             raise TypeError(f"{error}; give its .model")
         raise error
     return value
-
-
-def unused_name(names: Container[str], name: str) -> str:
-    """Return a name that is not in use, derived from a given one."""
-    while name in names:
-        name = f"<{name}>"
-    return name
 
 
 def check_gaps(size: int, number: int) -> None:

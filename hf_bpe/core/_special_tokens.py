@@ -1,8 +1,8 @@
-"""Checks of the special tokens of a model."""
+"""Checks of the special tokens of a model, and names for tokens without one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Container, Iterable, Mapping, Set
 
 from hf_bpe._utils.arguments import check_sequence, short_repr
 from hf_bpe.pretokenizers._byte_level import from_printable
@@ -66,3 +66,10 @@ def check_special_tokens_in(specials: list[str], ids: Mapping[bytes, int], *, ar
                 f"special token {special!r:.80} is how vocab.json writes token {ids[twin]}, {twin!r:.80}; "
                 "choose another"
             )
+
+
+def unused_name(names: Container[str], name: str) -> str:
+    """Return a name that is not in use, derived from a given one."""
+    while name in names:
+        name = f"<{name}>"
+    return name

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hf_bpe.core._model import BPEModel, check_gaps, unused_name
+from hf_bpe.core._model import BPEModel, check_gaps
+from hf_bpe.core._special_tokens import unused_name
 from hf_bpe.formats._definition import Definition, token_to_json
 from hf_bpe.formats._native_readers import join_merges, printable_vocab
 from hf_bpe.formats._post_processor import post_processor

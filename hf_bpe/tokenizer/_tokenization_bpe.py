@@ -16,7 +16,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import check_mapping, check_path, checked, each, optional, refuse_unknown, short_repr
 from hf_bpe.core._model import BPEModel
-from hf_bpe.counting._normalized_texts import NormalizedTexts, with_normalizer
+from hf_bpe.counting._normalized_texts import NormalizedTexts
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._added_tokens import as_special, special_tokens_in
@@ -57,7 +57,6 @@ from hf_bpe.tokenizer._options import (
 )
 from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS, needs_conversion
 from hf_bpe.training._characters import learns_characters
-from hf_bpe.training._normalizing import normalized_training
 from hf_bpe.training._train import TrainingOptions, train
 
 if TYPE_CHECKING:
@@ -223,9 +222,7 @@ class BPETokenizer(
             input, vocab_size, special_tokens: as in `hf_bpe.train`, but for one size. A token given as `bos_token`,
                 `eos_token`, `unk_token`, `pad_token` and so on is also a special token and need not be listed. If there
                 are no special tokens at all, those of the counts are used.
-            given: options of `hf_bpe.train` (`pattern`, `tie_break`, `num_workers`, …), and settings
-                of the constructor. With a `normalizer`, text is normalized first, except for special tokens;
-                `hf_bpe.counting.NormalizedTexts` of the same normalizer are taken as they are.
+            given: options of `hf_bpe.train` (`pattern`, `normalizer`, `tie_break`, …), and settings of the constructor.
 
         Raises, warns: see `hf_bpe.train`. A TypeError names an unknown option.
         """
@@ -235,16 +232,13 @@ class BPETokenizer(
         options = {name: kwargs.pop(name) for name in names if name in kwargs}
         if learns_characters(options) and kwargs.get("unk_token") is not None and options.get("initial") is None:
             options["unk_token"] = str(kwargs["unk_token"])
-        normalizer = canonical_normalizer(kwargs.pop("normalizer", None))
         for name, size in {"vocab_size": vocab_size, "num_merges": options.get("num_merges")}.items():
             if isinstance(size, (list, tuple, range)):
                 raise TypeError(f"{name}: expected one size, got {short_repr(size)}; hf_bpe.train gives several models")
         listed = [*special_tokens, *special_tokens_in(kwargs)]
         added = {str(token): token for token in reversed(listed)}  # the first occurrence decides the flags
         specials = [*dict.fromkeys(map(str, listed))]
-        input, options = normalized_training(input, options, specials, normalizer)
         model = train(input, vocab_size, specials or None, **options)
-        model = with_normalizer(model, normalizer)
         if kwargs.get("decoding") is None:
             kwargs["decoding"] = default_decoding(model)
         flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
@@ -276,7 +270,8 @@ class BPETokenizer(
 
         Raises, warns: see `hf_bpe.train`.
         """
-        refuse_unknown(f"{type(self).__name__}.train_new_from_iterator", kwargs, TrainingOptions.__annotations__)
+        known = TrainingOptions.__annotations__.keys() - {"normalizer"}  # this tokenizer's
+        refuse_unknown(f"{type(self).__name__}.train_new_from_iterator", kwargs, known)
         added, settings = converting.arguments_to_retrain(self, new_special_tokens or [], special_tokens_map or {})
         if self.normalizer is not None:
             text_iterator = NormalizedTexts(text_iterator, [*map(str, added)], self.normalizer)

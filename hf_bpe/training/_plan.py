@@ -60,11 +60,6 @@ class Plan:
         byte_fallback: bool | None,
     ) -> Settings:
         """Return the pattern and special tokens on which counts, initial model and arguments agree."""
-        if initial is not None and initial.normalizer is not None:
-            raise ValueError(
-                f"initial: its normalizer is {initial.normalizer!r}, but counting does not normalize; normalize the "
-                "text first, and continue from dataclasses.replace(initial, normalizer=None)"
-            )
         counts = [each for each in (*self.sources.values(), *self.measured.values()) if isinstance(each, WordCounts)]
         for each in counts[1:]:
             counts[0].settings.check_same(each.settings)
@@ -90,6 +85,11 @@ class Plan:
             )
         default = default_pattern(byte_fallback)
         return Settings(next(iter(chosen.values()), default), tuple(dict.fromkeys([*first, *given])))
+
+    def change(self, changed: Callable[[Any, Pattern], Any], settings: Settings) -> None:
+        """Replace all texts by what `changed` makes of them and their pattern."""
+        self.sources = {name: changed(source, settings.pattern) for name, source in self.sources.items()}
+        self.measured = {name: changed(source, settings.pattern) for name, source in self.measured.items()}
 
     def base(
         self, texts: Sequence[WordCounts], settings: Settings, initial: BPEModel | None, alphabet: InitialAlphabet

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import MAX_INT64, check_flag, check_int, wrong_type
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import name_of_pattern, shortened
+from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._sources import TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
@@ -61,10 +62,15 @@ class Superwords:
             raise ValueError("superwords.after: expected at least one number of merges, got none")
         for number in self.all_after:
             check_int("superwords.after", number, 0, MAX_INT64)
-        object.__setattr__(self, "pattern", Pattern.parse(self.pattern))
+        object.__setattr__(self, "pattern", Pattern.parse(self.pattern).canonical)
         if self.max_words is not None:
             check_int("superwords.max_words", self.max_words, 1, MAX_INT64)
         object.__setattr__(self, "colon_space", check_flag("superwords.colon_space", self.colon_space))
+
+    @property
+    def pre_tokenizer(self) -> Pattern:
+        """The pattern as a value."""
+        return Pattern.read(self.pattern)
 
     @property
     def is_sequence(self) -> bool:
@@ -83,10 +89,9 @@ class Superwords:
             ValueError: it could not be read after stage 1, or was cut by another pattern.
         """
         if self.text is not None:
-            if isinstance(self.text, WordCounts) and self.text.settings.pattern != self.pattern:
-                expected = Pattern.parse(self.pattern).canonical
+            if isinstance(self.text, WordCounts) and self.text.pattern != self.pattern:
                 raise ValueError(
-                    f"superwords.text: expected counts by the pattern {expected!r:.80}, got "
+                    f"superwords.text: expected counts by the pattern {self.pattern!r:.80}, got "
                     f"{self.text.pattern!r:.80}; count with it, or give it as superwords.pattern"
                 )
             return self.text
@@ -121,6 +126,7 @@ class SuperwordPlan(Plan):
     def __init__(self, superwords: Superwords, input: Any) -> None:
         super().__init__(input)
         self._superwords = superwords
+        self._text: Any = None  # of stage 2, once it was changed
         self.folders = ["superwords", *(f"superwords-{number}" for number in superwords.all_after)]
         self.is_sequence = superwords.is_sequence
 
@@ -135,11 +141,17 @@ class SuperwordPlan(Plan):
                 f"{goal.min_wanted(base)}"
             )
 
+    def change(self, changed: Callable[[Any, Pattern], Any], settings: Settings) -> None:
+        """Replace the texts of both stages."""
+        self._text = changed(self._superwords.source(self.sources[""]), self._superwords.pre_tokenizer)
+        super().change(changed, settings)
+
     def count(self, count: Count) -> list[WordCounts]:
         """Count the texts of both stages."""
-        text = self._superwords.source(self.sources[""])  # before it is read
+        # Before it is read.
+        text = self._superwords.source(self.sources[""]) if self._text is None else self._text
         learned_from = super().count(count)
-        self._pieces = count(text, self._superwords.pattern, "superwords")
+        self._pieces = count(text, self._superwords.pre_tokenizer, "superwords")
         return [*learned_from, self._pieces]
 
     def learn(self, goal: Goal, base: BPEModel, learning: MakeLearning) -> list[BPEModel]:
@@ -152,7 +164,7 @@ class SuperwordPlan(Plan):
         for after in superwords.all_after:
             first = all_first[:after]
             origin = (*base.origin, ("superwords", superwords.description(after, words, pieces)))
-            pattern = Pattern.parse(superwords.pattern)
+            pattern = superwords.pre_tokenizer
             start = replace(base, origin=origin, pattern=pattern.canonical, _pre_tokenizer=pattern)
             with learning(pieces, first, f"superwords-{after}", _FEWER, **limits) as second_stage:
                 models += goal.reach(start, partial(_learn_after, first, second_stage))

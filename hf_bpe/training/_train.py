@@ -21,6 +21,7 @@ from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
 from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.normalizers._names import canonical_normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions, with_learning_options
@@ -50,6 +51,7 @@ class ContinuingOptions(LearningKeywords, CountingOptions, total=False):
 
 
 class _OtherOptions(ContinuingOptions, total=False):
+    normalizer: str | Mapping[str, Any] | None
     byte_fallback: bool | None
     unk_token: str | None
     fuse_unk: bool
@@ -91,14 +93,6 @@ def train_bpe(
     return model.vocab, model.merges
 
 
-def _refuse_normalizer(name: str, value: object) -> None:
-    """Raise a TypeError for an option that people expect here."""
-    raise TypeError(
-        f"train: unknown option {name!r}, because a model is trained on text as it is; "
-        f"BPETokenizer.train(…, {name}={short_repr(value)}) normalizes it first"
-    )
-
-
 @overload
 def train(
     input: Input,
@@ -125,7 +119,6 @@ def train(
     **options: Unpack[_OtherOptions],
 ) -> list[BPEModel]: ...
 @checked(
-    normalizer=_refuse_normalizer,
     initial_alphabet=one_of(*get_args(InitialAlphabet)),
     initial=optional(check_model),
     parity=optional(check_parity),
@@ -146,6 +139,7 @@ def train(
     *,
     num_merges: int | Sequence[int] | None = None,
     pattern: AnyPattern = "auto",
+    normalizer: str | Mapping[str, Any] | None = None,
     initial_alphabet: InitialAlphabet = "bytes",
     initial: BPEModel | None = None,
     parity: Parity | None = None,
@@ -180,6 +174,9 @@ def train(
             `tokenizer.json`), or None to merge across whole documents. "auto" is the pattern of the counts or the
             initial model, or else "gpt2". A `hf_bpe.pretokenizers.Metaspace` makes a model in the manner of
             SentencePiece, whose alphabet is characters; see `byte_fallback`.
+        normalizer: what is done to text, except for special tokens, before it is split, as
+            `hf_bpe.normalizers.canonical_normalizer` takes it; the models have it. Not for counts;
+            `hf_bpe.counting.NormalizedTexts` of the same normalizer are taken as they are.
         tie_break: the choice among pairs of equal count: "lexicographic" takes the greatest, compared as (bytes,
             bytes); "huggingface" gives merges identical to those of `tokenizers.trainers.BpeTrainer`. With characters
             it also leaves out characters without a token as that does, instead of merging nothing across them.
@@ -189,8 +186,8 @@ def train(
         initial_alphabet: "bytes" for all 256 bytes, or "observed" for only the bytes that occur, in byte order.
         initial: a model to continue from: its tokens keep their ids and its merges keep their ranks; missing bytes, new
             special tokens and new merges get ids after its highest id. A merge that makes an existing token gets no new
-            id. If the model has `ignore_merges`, so do the resulting models, but training ignores it. The model must
-            have no normalizer, because counting does not normalize text.
+            id. If the model has `ignore_merges`, so do the resulting models, but training ignores it. If it has a
+            normalizer, `normalizer` must be the same.
         parity: train for several languages, each merge for the one that is worst off (`hf_bpe.training.Parity`). Not
             together with `initial`, `length_penalty` or `work_dir`. With `tie_break="huggingface"` the merges are those
             of `tokenizers.trainers.ParityBpeTrainer`.
@@ -226,7 +223,7 @@ def train(
     >>> [model.vocab_size for model in train(["low lower lowest"], vocab_size=[257, 258])]
     [257, 258]
     """
-    learning_options = LearningOptions(**options)
+    learning_options, normalizer = LearningOptions(**options), canonical_normalizer(normalizer)
     shown: Shown = {"show": show_progress, "listener": callback}
     if parity is not None:
         unsupported = {"initial": initial, "work_dir": work_dir, "superwords": superwords}
@@ -234,6 +231,12 @@ def train(
     else:
         plan = Plan(input) if superwords is None else SuperwordPlan(superwords, input)
     settings = plan.settings(special_tokens, pattern, initial, byte_fallback)
+    if initial is not None and initial.normalizer not in (None, normalizer):
+        raise ValueError(
+            f"initial: its normalizer is {initial.normalizer!r:.80}, and the normalizer of this training is "
+            f"{normalizer!r:.80}; give the same, or normalize the text first, and continue from "
+            "dataclasses.replace(initial, normalizer=None)"
+        )
     alphabet_options = {
         "byte_fallback": byte_fallback,
         "unk_token": unk_token,
@@ -249,10 +252,14 @@ def train(
         plan = of_characters
         if initial is None:
             settings = _with_special_token(settings, of_characters.characters.unk_token)
+    if normalizer is not None:
+        from hf_bpe.counting._normalized_sources import normalized_input  # imports tokenizers
+
+        plan.change(lambda source, by: normalized_input(source, settings.special_tokens, normalizer, by), settings)
     goal = Goal(vocab_size, num_merges)
 
     def base(texts: Sequence[WordCounts]) -> BPEModel:
-        model = plan.base(texts, settings, initial, initial_alphabet)
+        model = plan.base(texts, settings, initial, initial_alphabet).with_checked(normalizer=normalizer)
         goal.check_room(model)
         plan.check_goal(goal, model)
         return model

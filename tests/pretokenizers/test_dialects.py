@@ -153,6 +153,7 @@ def test_files_with_unclear_expressions_keep_their_meaning(with_unclear_expressi
     assert tokenizer.pattern == DIGITS
     tokenizer.save_pretrained(tmp_path / "saved")
     tokenizer.convert_to(tmp_path / "text", format="text")
+    files = tmp_path / "saved/vocab.json", tmp_path / "saved/merges.txt"
     for each in (
         tokenizer,
         BPETokenizer.convert_from(with_unclear_expression / "tokenizer.json"),
@@ -160,9 +161,7 @@ def test_files_with_unclear_expressions_keep_their_meaning(with_unclear_expressi
         BPETokenizer.convert_from(Tokenizer.from_file(str(with_unclear_expression / "tokenizer.json"))),
         BPETokenizer.from_pretrained(tmp_path / "saved"),
         BPETokenizer.convert_from(tmp_path / "text"),
-        BPETokenizer(
-            tmp_path / "saved/vocab.json", tmp_path / "saved/merges.txt", pattern=tokenizer.model.pre_tokenizer
-        ),
+        BPETokenizer(*files, pattern=tokenizer.model.pre_tokenizer),
     ):
         assert each.encode(text) == expected
         assert each.pattern == DIGITS

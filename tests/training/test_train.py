@@ -1,11 +1,13 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe import train, train_bpe
-from hf_bpe.pretokenizers import split
+from hf_bpe.pretokenizers import Split, _pattern, split
+from hf_bpe.pretokenizers._canonical import canonical_form
 from hf_bpe.reference import learn_merges
 from support import oracle
 from support.cases import case
@@ -55,6 +57,22 @@ def test_merges_and_ids_are_those_of_the_definition(documents, num_merges, patte
     assert model.vocab == dict(enumerate(tokens))
     assert (model.special_tokens, model.pattern) == (("<|x|>", "<|y|>"), pattern)
     assert train(documents, len(tokens), specials, pattern=pattern, initial_alphabet=alphabet) == model
+
+
+def test_a_pattern_is_parsed_once(monkeypatch):
+    patterns = []
+    monkeypatch.setattr(_pattern, "canonical_form", lambda pattern: patterns.append(pattern) or canonical_form(pattern))
+    train(CORPUS, 260, ["<|x|>"], pattern=[Split(r"^\w+|\W+|\w+")])
+    assert len(patterns) == 1
+
+
+def test_training_continues_with_the_same_normalizer():
+    texts = ["É<X>É", "é"] * 9
+    model = train(texts, 261, ["<X>"], normalizer="Lowercase")
+    for initial in (model.truncate(258), replace(model.truncate(258), normalizer=None)):
+        assert train(texts, 261, initial=initial, normalizer="Lowercase") == model
+    with pytest.raises(ValueError, match=r"initial: its normalizer is .* this training is None; give the same"):
+        train(texts, 262, initial=model)
 
 
 TOO_SMALL = [
