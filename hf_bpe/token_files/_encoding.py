@@ -14,7 +14,6 @@ from hf_bpe.token_files._formats import Target
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, make_manifest, write_manifest
 from hf_bpe.token_files._pieces import PieceFolder
-from hf_bpe.token_files._progress import EncodingProgress
 from hf_bpe.token_files._replacing import (
     check_free,
     files_to_replace,
@@ -25,7 +24,7 @@ from hf_bpe.token_files._replacing import (
 from hf_bpe.token_files._rows import Chunk, pack
 from hf_bpe.token_files._run import LOG, RunLog
 from hf_bpe.token_files._shards import ShardRecord, ShardWriter, check_in_place, without_empty_rows
-from hf_bpe.token_files._stream import DirectStream, PieceStream, in_units, number_of_processes
+from hf_bpe.token_files._stream import DirectStream, EncodingProgress, PieceStream, in_units, number_of_processes
 
 
 def encode_sources(

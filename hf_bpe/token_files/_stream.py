@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
+import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+from tqdm import tqdm
+
 from hf_bpe._utils.files import flush
 from hf_bpe._utils.processes import map_in_processes
+from hf_bpe._utils.progress import make_bar
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._sources import Shard
 from hf_bpe.token_files._documents import DocumentEncoder, Place
@@ -20,6 +26,7 @@ from hf_bpe.token_files._rows import Chunk
 from hf_bpe.token_files._run import Position, RunLog, Totals
 from hf_bpe.token_files._shards import ShardRecord
 
+_SECONDS = 0.5  # between two states of the bar
 _UNIT_BYTES = 1 << 26
 
 
@@ -155,3 +162,40 @@ class PieceStream:
     def _first_kept(self, unit: int) -> int:
         """Return the number of the first piece that is kept of a unit."""
         return self._start.piece if unit == self._start.unit else 0
+
+
+class EncodingProgress:
+    """Counters of each unit of work that processes share, and the bar that shows their sums, rate and time left."""
+
+    def __init__(self, units: int, total: int | None, done: int, show: bool) -> None:
+        memory = mmap.mmap(-1, 16 * max(units, 1))
+        self._counters = np.frombuffer(memory, np.int64).reshape(-1, 2)
+        self._done = done
+        self._bar = make_bar(total=total, initial=done, desc="Encoding", unit="B", unit_scale=True, disable=not show)
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._refresh, daemon=True) if show else None
+
+    def report(self, unit: int, read: int, ids: int) -> None:
+        """Add bytes and ids of a unit."""
+        self._counters[unit] += (read, ids)
+
+    def _refresh(self) -> None:
+        while not self._is_over.wait(_SECONDS):
+            self._show()
+
+    def _show(self) -> None:
+        read, ids = self._counters.sum(axis=0).tolist()
+        self._bar.set_postfix_str(f"{tqdm.format_sizeof(ids)} tokens", refresh=False)
+        self._bar.update(self._done + read - self._bar.n)
+
+    def __enter__(self) -> EncodingProgress:
+        if self._thread is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._show()
+        self._bar.close()
