@@ -15,7 +15,6 @@ from hf_bpe._utils.input_files import open_regular
 from hf_bpe.conversion import _gguf as gguf
 from hf_bpe.conversion import _hf_folder as hf_folder
 from hf_bpe.conversion import _rank_folder as rank_folder
-from hf_bpe.conversion import _sentencepiece as sentencepiece
 from hf_bpe.conversion import _tekken as tekken
 from hf_bpe.conversion import _text as text
 from hf_bpe.conversion import _tiktoken as tiktoken
@@ -39,6 +38,11 @@ _READERS = {"llamacpp": "gguf", "ollama": "gguf", "lmstudio": "gguf", "transform
             "tokenizers": "tokenizer.json", "openai": "tiktoken", "mistral": "tekken"}  # fmt: skip
 """Programs that read a format, as people may call it → the format."""
 
+_SENTENCEPIECE_ADVICE = (
+    "a SentencePiece model, which transformers reads: load its folder with transformers.AutoTokenizer, save it, and "
+    "load what it has saved, if that is BPE; or train a byte-level tokenizer on your text with hf-bpe train (the guide "
+    "'Migrate from SentencePiece' maps the options)"
+)
 _HEAD_BYTES = 1 << 12
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]*")  # not of a version, as in llama-3.1
 
@@ -65,9 +69,23 @@ def detect(path: str | os.PathLike[str]) -> Format:
         # One may be of ranks, whose pattern must be given, or of SentencePiece.
         advice = next((f"; give the file {name} itself" for name in names if name.endswith(".model")), "")
         raise ValueError(f"{path}: expected a folder with a tokenizer; this one holds {shown}{advice}")
-    if sentencepiece.matches(head):
-        raise ValueError(f"{path}: {sentencepiece.ADVICE}")
+    if _is_sentencepiece(head):
+        raise ValueError(f"{path}: {_SENTENCEPIECE_ADVICE}")
     raise ValueError(f"{path}: unknown format; expected one of {_known()}, got {head[:40]!r}")
+
+
+def _is_sentencepiece(head: bytes) -> bool:
+    r"""Tell whether a file begins as the protocol buffer of a SentencePiece model: with a piece and its score.
+
+    >>> _is_sentencepiece(b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02\n\x0c\n\x03<s>")
+    True
+    >>> _is_sentencepiece(b"\n\n\n# Text that begins with empty lines")
+    False
+    """
+    if len(head) < 4 or head[0] != 0x0A or head[2] != 0x0A or head[1] >= 0x80:
+        return False
+    end = 4 + head[3]
+    return head[end : end + 1] == b"\x15" and end + 5 <= 2 + head[1] <= len(head)
 
 
 def named_format(name: str) -> Format:
