@@ -18,10 +18,10 @@ from types import ModuleType
 from typing import Any, BinaryIO
 
 from hf_bpe._utils.tables import elements
-from hf_bpe.counting._copied_columns import as_texts
 from hf_bpe.counting._error_policy import ErrorPolicy
 from hf_bpe.counting._locations import open_file
 from hf_bpe.counting._sources import Shard
+from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
 Document = str | bytes
 
@@ -175,10 +175,38 @@ def _read_values(policy: ErrorPolicy, row: dict[str, Any]) -> str | None:
     if missing is not None:
         return f"expected a JSON object with the columns to copy, {missing!r} among them, got {_names(row)}"
     try:
-        policy.values = as_texts(row[name] for name in policy.copied)
+        policy.values = _as_texts(row[name] for name in policy.copied)
     except ValueError as error:
         return str(error)
     return None
+
+
+def _as_texts(values: Iterable[Any]) -> tuple[str | None, ...]:
+    """Return the values of columns to copy as text: strings as they are, null as None, all others as JSON.
+
+    Bytes are read as UTF-8, and what JSON does not know, such as a date, is what `str` prints.
+
+    Raises:
+        ValueError: a value is nested too deeply.
+
+    >>> from datetime import date
+    >>> _as_texts(["a", None, 7, {"en": 0.5}, b"b", date(2026, 1, 2)])
+    ('a', None, '7', '{"en": 0.5}', 'b', '2026-01-02')
+    """
+    return tuple(None if value is None else repair_surrogates(_as_text(value)) for value in values)
+
+
+def _as_text(value: Any) -> str:
+    if not isinstance(value, (bool, int, float, list, tuple, dict)):
+        return _as_string(value)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_as_string)
+    except RecursionError:
+        raise ValueError("a value to copy is nested too deeply") from None
+
+
+def _as_string(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _without_lone_surrogates(json_text: str) -> str:
@@ -271,7 +299,7 @@ def _read_column(policy: ErrorPolicy) -> Iterator[tuple[bytes | None, bool]]:
                     return policy.give_up(f"a column to copy has values that cannot be read: {error}")
                 for number, value in enumerate(batch.column(column).cast(arrow.large_binary()).to_pylist()):
                     if copied:
-                        policy.values = as_texts(values[number] for values in copied)
+                        policy.values = _as_texts(values[number] for values in copied)
                     yield value, "string" in str(kind)
                 done += batch.num_rows
                 policy.position = size * done // total

@@ -142,7 +142,7 @@ def test_a_value_that_is_nested_too_deeply_is_malformed_input(tokenizer, tmp_pat
             raise RecursionError
         return json.dumps(value, **options)
 
-    monkeypatch.setattr("hf_bpe.counting._copied_columns.json", SimpleNamespace(dumps=dumps))
+    monkeypatch.setattr("hf_bpe.counting._file_formats.json", SimpleNamespace(dumps=dumps, loads=json.loads))
     with pytest.raises(ValueError, match=r"in\.jsonl: line 1: a value to copy is nested too deeply"):
         tokenizer.encode_files(path, tmp_path / "out", **OPTIONS)
     written = tokenizer.encode_files(Source(str(path), on_error="skip"), tmp_path / "out", **OPTIONS)
