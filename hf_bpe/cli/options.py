@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
+
+from hf_bpe._utils.option_fields import option_fields, paragraphs_of
 
 EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
 SPLIT = (
@@ -15,7 +19,10 @@ SPLIT = (
 )
 
 _SIZE = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,6}))?(k|M|Ki|Mi)?", re.IGNORECASE)
+_METAVARS = {int: "N", float: "X"}
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "ki": 1024, "mi": 1024**2}
+
+Command = Callable[..., None]
 
 
 def option(help: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
@@ -28,6 +35,59 @@ def option(help: str, *names: str, panel: str | None = None, **settings: Any) ->
         settings: what else `typer.Option` takes.
     """
     return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
+
+
+def options_of(options: type, **settings: Any) -> dict[str, tuple[Any, Any]]:
+    """Return name → annotation and default of the options of a command that are fields of a dataclass.
+
+    The help is the first sentence of a field's paragraph, and `more`. Another type on the command line, whose default
+    is None, is `kind`; `is_size` is for numbers such as 2Ki. All else, and `settings` for all fields, `option` takes.
+    """
+    types, paragraphs, made = get_type_hints(options), paragraphs_of(options), {}
+    for name, each in option_fields(options).items():
+        said = {**settings, **each.metadata["command"]}
+        sentence = " ".join(paragraphs.get(name, "").split()).partition(". ")[0].removesuffix(".")
+        help = f"{sentence[:1].upper()}{sentence[1:]}. {said.pop('more', '')}".strip()
+        kind, default = types[name], each.default
+        if "kind" in said:
+            kind, default = said.pop("kind") | None, None
+        if said.pop("is_size", False):
+            said["parser"] = size_of_at_least(1)
+        metavar = next((_METAVARS[part] for part in (*get_args(kind), kind) if part in _METAVARS), None)
+        annotation = option(help, *said.pop("names", "").split(), **{"metavar": metavar, **said})
+        made[name] = Annotated[kind, annotation], default
+    return made
+
+
+def adds_options(
+    added: Mapping[str, tuple[Any, Any]], arguments: Callable[[dict[str, Any]], dict[str, Any]], after: str = ""
+) -> Callable[[Command], Command]:
+    """Return a decorator that adds options to a command.
+
+    Args:
+        added: name → annotation and default.
+        arguments: returns what the command takes by `**`, given all values.
+        after: the parameter that they follow, if it is not the last one.
+    """
+
+    def decorate(command: Command) -> Command:
+        *own, _ = inspect.signature(command, eval_str=True).parameters.values()
+        parameters = [
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+            for name, (annotation, default) in added.items()
+        ]
+        place = [each.name for each in own].index(after) + 1 if after else len(own)
+        parameters = [*own[:place], *parameters, *own[place:]]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            command(**{each.name: given[each.name] for each in own}, **arguments(given))
+
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
 
 
 def argument(name: str, help: str, **settings: Any) -> Any:

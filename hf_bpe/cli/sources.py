@@ -8,22 +8,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import glob
-import inspect
 import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import Field, fields
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, get_args, get_type_hints
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import QUIET, level, say
-from hf_bpe.cli.options import argument, option
+from hf_bpe.cli.options import Command, adds_options, argument, option, options_of
 from hf_bpe.counting._locations import Format
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
 from hf_bpe.counting._word_counts import WordCounts
@@ -61,19 +59,7 @@ STDIN = "-"
 _PROGRESS_HELP = "Show progress bars with rate and time left."
 Progress = Annotated[bool | None, option(_PROGRESS_HELP, panel="Output", show_default="on a terminal")]
 
-_Command = Callable[..., None]
 Workers = Annotated[int | None, option(_WORKERS_HELP, metavar="N", min=1, show_default="one per core")]
-
-_METAVARS = {int: "N", float: "X"}
-
-
-def _learning_option(field: Field[Any]) -> Any:
-    """Return the annotation that makes a field of `LearningOptions` an option of a command."""
-    kind, minimum = get_type_hints(LearningOptions)[field.name], field.metadata["minimum"]
-    metavar = next((_METAVARS[each] for each in (*get_args(kind), kind) if each in _METAVARS), None)
-    shown = {"show_default": "no limit"} if field.default is None else {}
-    return Annotated[kind, option(field.metadata["help"], metavar=metavar, min=minimum, panel="Vocabulary", **shown)]
-
 
 _weight = _text_option(WEIGHT_HELP.format("source"), metavar="X", show_default="1 each")
 _cap = _text_option(_CAP_HELP, metavar="N", min=1, show_default="no limit")
@@ -96,11 +82,11 @@ _RUNNING: dict[str, tuple[Any, Any]] = {
     "work_dir": (Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")], None),
     "progress": (Progress, None),
 }
-_LEARNING = {each.name: (_learning_option(each), each.default) for each in fields(LearningOptions) if each.metadata}
+_LEARNING = options_of(LearningOptions, panel="Vocabulary")
 _PARAMETERS = {"workers": "num_workers", "progress": "show_progress"}
 
 
-def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[_Command], _Command]:
+def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[Command], Command]:
     """Return a decorator that adds the options for reading text to a command.
 
     The command takes the context, for `named_sources`, and `**running`: the arguments of functions of the library that
@@ -116,24 +102,11 @@ def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[_Comma
     if not counts:
         del added["work_dir"]
 
-    def decorate(command: _Command) -> _Command:
-        own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "running"]
-        options = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for name, (annotation, default) in added.items()
-        ]
+    def arguments(given: dict[str, Any]) -> dict[str, Any]:
+        named = {_PARAMETERS.get(name, name): given[name] for name in (*learning, *_RUNNING) if name in added}
+        return {**named, "show_progress": shows_progress(given["progress"])}
 
-        @functools.wraps(command)
-        def run(**given: Any) -> None:
-            arguments = {_PARAMETERS.get(name, name): given[name] for name in (*learning, *_RUNNING) if name in added}
-            arguments["show_progress"] = shows_progress(given["progress"])
-            command(**{each.name: given[each.name] for each in own}, **arguments)
-
-        run.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in (*own, *options)}
-        return run
-
-    return decorate
+    return adds_options(added, arguments)
 
 
 @contextlib.contextmanager

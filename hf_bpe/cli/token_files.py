@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hf_bpe._utils.arguments import MAX_UINT64
 from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done
-from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
+from hf_bpe.cli.options import EXAMPLE, Json, adds_options, argument, option, options_of
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
 from hf_bpe.cli.program import SWITCHES, USE, command
 from hf_bpe.cli.sources import (
@@ -25,7 +23,6 @@ from hf_bpe.cli.sources import (
     ManySources,
     OnErrorPolicy,
     Progress,
-    SplitSpecialTokens,
     TextColumn,
     Workers,
     is_found,
@@ -36,22 +33,12 @@ from hf_bpe.cli.sources import (
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
 from hf_bpe.counting._locations import Format
 from hf_bpe.counting._sources import Source, plan
+from hf_bpe.token_files._options import TokenFileOptions, check_share
 
 if TYPE_CHECKING:
     from hf_bpe.token_files._manifest import EncodedFiles
 
 _OUTPUT_HELP = "The file of ids, next to which a manifest is written; for mds, a folder. The suffix may be left out."
-_FORMAT_HELP = "The format of the files: that of NumPy, or of what will read them."
-_SEPARATOR_HELP = "The token that ends a document of a text file and is its last id; in a record it is ordinary text."
-_APPEND_HELP = "Put the separator after documents that do not end with it."
-_BEGIN_HELP = "Put this token before each document."
-_PACK_HELP = "Write sequences of N ids instead of documents, such as 2048 or 2Ki."
-_ACROSS_HELP = "Whether a sequence may hold ids of several documents; if so, the last ids that fill none are left out."
-_SHARD_TOKENS_HELP = "Begin another file after the document or sequence that brings this one to N ids."
-_SHARD_HELP = (
-    "Encode part I of N, with I from 0 to N-1, for N jobs on the same sources. The files of all parts, in their order, "
-    "hold what one job would have written; --merge checks them."
-)
 _MERGE_HELP = (
     "Check that all parts of --shard are there, and write the manifest of the whole: OUT is their folder, or the "
     "--output that they were given. Nothing is encoded, and the files of the parts stay as they are."
@@ -59,17 +46,7 @@ _MERGE_HELP = (
 _WORK_HELP = (
     "A folder for what is encoded, from which the same command resumes after an interruption. Delete it when done."
 )
-_COPY_HELP = (
-    "Copy a column of JSON lines or Parquet next to the ids, as text, in the formats parquet and arrow. Give it once "
-    "for each column."
-)
-_MASK_HELP = (
-    "Write which ids are learned, in the formats datatrove, parquet and arrow: all but those of the ranges of "
-    "characters, pairs [begin, end], in this column of JSON lines or Parquet."
-)
-_DROPOUT_HELP = "Encode at random by BPE-dropout: skip a merge with this probability each time it could be applied."
-_SEED_HELP = "The seed for --dropout. The ids do not depend on the number of workers."
-_TokenFormat = Literal["npy", "megatron", "datatrove", "nanogpt", "llm.c", "mds", "parquet", "arrow"]
+_OPTIONS = options_of(TokenFileOptions)
 _OF_MERGING = {"merge", "force", "as_json", *SWITCHES}
 
 
@@ -80,43 +57,14 @@ _OF_MERGING = {"merge", "force", "as_json", *SWITCHES}
     + "  hf-bpe encode-files my-tokenizer corpus/ -o data/corpus --format megatron --work-dir work\n"
     + "  hf-bpe encode-files --merge data/corpus",
 )
+@adds_options(_OPTIONS, lambda given: {name: given[name] for name in _OPTIONS if given[name] is not None}, "output")
 def encode_files(
     context: typer.Context,
     folder: Annotated[str | None, argument("FOLDER", FOLDER_HELP)] = None,
     files: ManySources = None,
     output: Annotated[Path | None, option(_OUTPUT_HELP, "--output", "-o", metavar="FILE")] = None,
-    format: Annotated[_TokenFormat, option(_FORMAT_HELP, "--output-format", "--format")] = "npy",
-    separator: Annotated[
-        str | None, option(_SEPARATOR_HELP, metavar="TOKEN", show_default="the tokenizer's eos_token")
-    ] = None,
-    append_separator: Annotated[
-        bool | None, option(_APPEND_HELP, show_default="if there is a separator", panel="Token files")
-    ] = None,
-    begin_token: Annotated[str | None, option(_BEGIN_HELP, metavar="TOKEN", panel="Token files")] = None,
-    pack: Annotated[
-        int | None, option(_PACK_HELP, metavar="N", parser=size_of_at_least(1), show_default="documents")
-    ] = None,
-    pack_across: Annotated[bool, option(_ACROSS_HELP, panel="Token files")] = True,
-    shard_tokens: Annotated[
-        int | None,
-        option(
-            _SHARD_TOKENS_HELP,
-            metavar="N",
-            parser=size_of_at_least(1),
-            show_default="one file, 16Mi for mds",
-            panel="Token files",
-        ),
-    ] = None,
-    shard: Annotated[str | None, option(_SHARD_HELP, metavar="I/N", panel="Machine", show_default="everything")] = None,
     merge: Annotated[Path | None, option(_MERGE_HELP, metavar="OUT")] = None,
-    copy_columns: Annotated[
-        list[str] | None, option(_COPY_HELP, "--copy-column", metavar="NAME", panel="Token files")
-    ] = None,
-    loss_mask: Annotated[str | None, option(_MASK_HELP, metavar="COLUMN", panel="Token files")] = None,
     work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")] = None,
-    dropout: Annotated[float | None, option(_DROPOUT_HELP, metavar="P", min=0, max=1, panel="Token files")] = None,
-    seed: Annotated[int | None, option(_SEED_HELP, metavar="SEED", min=0, max=MAX_UINT64, panel="Token files")] = None,
-    split_special_tokens: SplitSpecialTokens = False,
     input_format: Annotated[Format | None, option(FORMAT_HELP, panel="Text", show_default=FORMAT_DEFAULT)] = None,
     column: TextColumn = "text",
     on_error: OnErrorPolicy = "raise",
@@ -125,6 +73,7 @@ def encode_files(
     pattern: RankPattern = "auto",
     force: Force = False,
     as_json: Json = False,
+    **options: Any,
 ) -> None:
     """Encode text to files of token ids, for training.
 
@@ -143,13 +92,14 @@ def encode_files(
         raise typer.BadParameter("give -o FILE to save the ids; encode prints them", param_hint="'--output'")
     from hf_bpe.token_files._formats import Target
     from hf_bpe.token_files._run import LOG
-    from hf_bpe.token_files._shares import check_share
 
     checked = os.fspath(check_destination("output", output))
-    share = None if shard is None else check_share("shard", parse_share(shard))
+    if "shard" in options:
+        options["shard"] = check_share("shard", parse_share(options["shard"]))
+    chosen = TokenFileOptions(**options)
     with _wrong_output_named():
-        target = Target(format, output, share, copy_columns or (), loss_mask is not None)
-    for name, value in (("work-dir", work_dir), ("shard", share)):
+        target = Target(chosen, output)
+    for name, value in (("work-dir", work_dir), ("shard", chosen.share)):
         if STDIN in (files or [STDIN]) and value is not None:
             raise typer.BadParameter("standard input cannot be read again; give files", param_hint=f"'--{name}'")
     with contextlib.ExitStack() as stack:
@@ -158,20 +108,17 @@ def encode_files(
         sources = [Source(name, **reading) for name in names]
         is_ours = is_resumed(work_dir, LOG)
         # Fewer ids than one for eight bytes are rare.
-        room = sum(each.size or 0 for each in plan(sources)) // 4 // (1 if share is None else share.parts)
-        is_sharded = shard_tokens is not None or target.format.shard_tokens is not None
-        single = [] if is_sharded else target.single_there()
-        for path in [*single, *target.about_all, *(target.shards_there() if is_sharded else [])]:
+        room = sum(each.size or 0 for each in plan(sources)) // 4 // (1 if chosen.share is None else chosen.share.parts)
+        about = target.about_all
+        there = [*target.single_there(), *about] if target.shard_tokens is None else [*about, *target.shards_there()]
+        for path in there:
             # Of other files on an object store, `encode_files` tells whether an interrupted upload has left them.
-            if not is_url(checked) or path in target.about_all:
+            if not is_url(checked) or path in about:
                 check_file(path, force or is_ours, room=room, urls=True)
         tokenizer = load(folder, pattern)
-        given = {**context.params, "copy_columns": copy_columns or (), "num_workers": workers, "overwrite": force}
-        given |= {"shard": share, "show_progress": shows_progress(progress), "paths": sources, "output": checked}
-        given["split_special_tokens"] = split_special_tokens or None  # None: the tokenizer's setting
-        parameters = inspect.signature(tokenizer.encode_files).parameters
-        written = tokenizer.encode_files(**{name: value for name, value in given.items() if name in parameters})
-    _report_files(written, "" if pack is None else f" in {counted(written.num_rows, 'sequence')}", as_json)
+        options |= {"num_workers": workers, "work_dir": work_dir, "show_progress": shows_progress(progress)}
+        written = tokenizer.encode_files(sources, checked, overwrite=force, **options)
+    _report_files(written, "" if chosen.pack is None else f" in {counted(written.num_rows, 'sequence')}", as_json)
 
 
 def _refuse_with_merge(context: typer.Context) -> None:

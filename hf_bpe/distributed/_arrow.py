@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from hf_bpe._utils.arguments import at_least, check_choice, check_flag, check_str, check_strs, checked, optional
+from hf_bpe._utils.arguments import at_least, check_flag, check_str, check_strs, checked, one_of, optional
+from hf_bpe._utils.option_fields import checks_of, with_options
 from hf_bpe._utils.paths import output_url
 from hf_bpe._utils.tables import check_arrow
-from hf_bpe.encoding import _randomness as randomness
 from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, framed_rows, import_arrow
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.token_files._options import TextKeywords, TextOptions
 from hf_bpe.tokenizer._bulk import threads_of
 from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
-Rows = TypeVar("Rows")  # a RecordBatch or a Table
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-_DTYPES = ("uint32", "int32", "int64")
+Rows = TypeVar("Rows")  # a RecordBatch or a Table
 
 _pipelines: dict[str, Pipeline] = {}  # of this process, by path
 
@@ -70,16 +72,14 @@ class ArrowEncoder:
         column=check_str,
         output=check_str,
         columns=optional(check_strs),
-        separator=optional(check_str),
-        begin_token=optional(check_str),
         max_length=optional(at_least(1)),
-        split_special_tokens=optional(check_flag),
         first_text=optional(check_str),
-        dtype=lambda name, value: check_choice(name, value, _DTYPES),
+        dtype=one_of("uint32", "int32", "int64"),
         large=check_flag,
         num_workers=optional(at_least(1)),
-        **{name: check for name, check in randomness.ARGUMENTS.items() if name != "first_text"},
+        **checks_of(TextOptions),
     )
+    @with_options(TextOptions)
     def __init__(
         self,
         tokenizer: str | os.PathLike[str] | BPETokenizer,
@@ -87,29 +87,24 @@ class ArrowEncoder:
         output: str = "input_ids",
         *,
         columns: Sequence[str] | None = None,
-        separator: str | None = None,
-        begin_token: str | None = None,
         max_length: int | None = None,
-        split_special_tokens: bool | None = None,
-        dropout: float | None = None,
-        seed: int | None = None,
         first_text: str | None = None,
         dtype: str = "uint32",
         large: bool = False,
         num_workers: int | None = 1,
+        **options: Unpack[TextKeywords],
     ) -> None:
         import_arrow()
         self.tokenizer, self._column, self._output, self._columns = tokenizer, column, output, columns
-        self._separator, self._begin_token, self._max_length = separator, begin_token, max_length
-        self._split_special_tokens, self._first_text = split_special_tokens, first_text
+        self._options, self._max_length, self._first_text = TextOptions(**options), max_length, first_text
         self._dtype, self._is_large, self._num_workers = dtype, large, num_workers
-        self._random = Randomness.of(dropout, seed)
-        if (dropout is not None) != (first_text is not None):
+        self._random = Randomness.of(self._options.dropout, self._options.seed)
+        if (self._options.dropout is not None) != (first_text is not None):
             raise ValueError(
                 "first_text: expected a column with the number of each text for dropout, and only for that, got "
                 f"{first_text!r}; batches come in any order, so the place of a row is not its number"
             )
-        extra = [each for each in (separator, begin_token) if each is not None]
+        extra = [each for each in (self._options.separator, self._options.begin_token) if each is not None]
         if max_length is not None and max_length < len(extra):
             raise ValueError(f"max_length: expected at least {len(extra)}, the number of {extra}, got {max_length}")
         if isinstance(tokenizer, BPETokenizer):
@@ -178,18 +173,17 @@ class ArrowEncoder:
 
     def _token_ids(self, pipeline: Pipeline) -> tuple[int | None, int | None]:
         """Return the ids before and after each text."""
-        tokens = {"separator": self._separator, "begin_token": self._begin_token}
-        end, begin = (pipeline.named_token_id(name, token) for name, token in tokens.items())
-        return begin, end
+        end = pipeline.named_token_id("separator", self._options.separator)
+        return pipeline.named_token_id("begin_token", self._options.begin_token), end
 
     def _lists(self, arrow: Any, texts: Any, numbers: list[int] | None) -> list[Any]:
         """Return the lists of ids, one for each group of chunks of the texts."""
-        pipeline, separator = self._pipeline(), self._separator
+        pipeline, separator = self._pipeline(), self._options.separator
         begin, end = self._token_ids(pipeline)
         encoder = pipeline.encoder
         if separator is not None:
             encoder = pipeline.encoder_without(lambda token: token.content == separator)
-        options = pipeline.options(self._split_special_tokens)
+        options = pipeline.options(self._options.split_special_tokens)
         random = self._random if numbers is None else self._random._replace(first_text=numbers)
         threads = threads_of(self._num_workers)
         lists = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import (
@@ -16,8 +16,10 @@ from hf_bpe._utils.arguments import (
     optional,
     short_repr,
 )
-from hf_bpe.encoding._encoder import Options
 from hf_bpe.reference._dropout import Dropout, dropout_limits
+
+if TYPE_CHECKING:
+    from hf_bpe.encoding._encoder import Options
 
 NAMES = ("dropout", "seed", "first_text")
 

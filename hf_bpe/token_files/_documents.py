@@ -22,6 +22,7 @@ from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._safe_cuts import cut_into_blocks
 from hf_bpe.encoding._streaming import BLOCK_BYTES
 from hf_bpe.token_files._loss_masks import Ranges, mark, with_ranges, without_ends, without_last_ids
+from hf_bpe.token_files._options import TokenFileOptions
 from hf_bpe.token_files._rows import Chunk
 
 _Item = TypeVar("_Item")
@@ -91,9 +92,7 @@ class DocumentEncoder(NamedTuple):
         framing: the tokens that begin and end documents.
         threads: the number of threads.
         random: how texts are encoded at random; `first_text` is not used.
-        copied: the columns of records whose values go with the ids.
-        no_loss: the column of the ranges of characters whose ids are marked as without loss, None for no marks.
-        drops_ends: whether ids without loss at the end of a document, and what follows them, are left out.
+        files: the options of the files, which name the columns of records to copy and that of the loss mask.
     """
 
     encoder: Encoder
@@ -103,9 +102,7 @@ class DocumentEncoder(NamedTuple):
     framing: Framing
     threads: int
     random: Randomness = Randomness()
-    copied: tuple[str, ...] = ()
-    no_loss: str | None = None
-    drops_ends: bool = False
+    files: TokenFileOptions = TokenFileOptions()
 
     def encode(
         self, sources: Sequence[Shard], place: Place, skipped: Skipped, first_source: int = 0
@@ -113,8 +110,8 @@ class DocumentEncoder(NamedTuple):
         """Yield the ids of sources from a place on; `skipped` is what was skipped in the sources before."""
         for file in range(place.file, len(sources)):
             here = place if file == place.file else Place(file)
-            columns = self.copied if self.no_loss is None else (*self.copied, self.no_loss)
-            policy = ErrorPolicy(sources[file], Skipped(), copied=columns)
+            mask = () if self.files.loss_mask is None else (self.files.loss_mask,)
+            policy = ErrorPolicy(sources[file], Skipped(), copied=(*self.files.copy_columns, *mask))
             is_text = sources[file].is_file and sources[file].format == "text"
             read = 0
             read_source = self._text if is_text else self._records
@@ -151,7 +148,8 @@ class DocumentEncoder(NamedTuple):
 
     def _records(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
         done = place.done
-        has_values, has_ranges = bool(self.copied), self.no_loss is not None
+        has_values, has_ranges = bool(self.files.copy_columns), self.files.loss_mask is not None
+        drops_ends = self.files.format == "datatrove"  # what its own writer does with ids without loss
         batches = _in_batches(policy, done, has_rows=has_values or has_ranges, has_ranges=has_ranges)
         with closing(self._ahead(batches)) as ahead:
             for texts, rows in ahead:
@@ -165,13 +163,13 @@ class DocumentEncoder(NamedTuple):
                     kept = mark(ids, offsets, places, [row.no_loss for row in rows])
                 else:
                     ids, offsets = self.record_encoder.encode_to_numpy(texts, options, self.threads)
-                if kept is not None and self.drops_ends:
+                if kept is not None and drops_ends:
                     is_cut = kept < np.diff(offsets)
                     ids, offsets = without_ends(ids, offsets, kept)
                 done += len(texts)
                 chunk, _ = frame(ids, offsets[1:], False, self.framing, are_records=True)
                 documents = np.flatnonzero(np.diff(offsets))
-                if kept is not None and self.drops_ends and self.framing.appends:
+                if kept is not None and drops_ends and self.framing.appends:
                     chunk = without_last_ids(chunk, is_cut[documents])
                 if has_values:
                     chunk = chunk._replace(values=[rows[each].values for each in documents])

@@ -53,14 +53,14 @@ def encode_sources(
             folder = PieceFolder(log.pieces, job.held_dtype, is_durable=work_dir is not None)
             stream = PieceStream(job.documents, units, processes, folder, log, progress.report)
         make = partial(target.make, dtype=job.dtype)
-        writer = ShardWriter(target, output, make, job.shard_tokens, records, stream.committed, not job.is_share)
+        writer = ShardWriter(target, output, make, records, stream.committed, job.options.shard is None)
         writer.write(_rows(stream.chunks(), job, bool(records)))
         manifest = make_manifest(
-            job.settings, job.dtype, job.shard_tokens, records, stream.totals, job.described_sources
+            job.settings, job.dtype, target.shard_tokens, records, stream.totals, job.described_sources
         )
         written = write_manifest(target, output, manifest, records)
         if output != target.folder:
-            put_in_place(target, output, records, job.shard_tokens is not None, overwrite)
+            put_in_place(target, output, records, overwrite)
         return written
 
 
@@ -68,7 +68,7 @@ def _folders(
     stack: ExitStack, job: Job, work_dir: Path | None, num_units: int, processes: int, overwrite: bool
 ) -> tuple[RunLog | None, Path]:
     """Return the log of the work, None if it needs none, and the folder for the new files."""
-    target, is_sharded = job.target, job.shard_tokens is not None
+    target = job.target
     staging = None if work_dir is None else staging_folder(target, work_dir)
     is_staged = staging is not None and staging.exists()
     log = None
@@ -76,11 +76,11 @@ def _folders(
         work = work_dir or stack.enter_context(scratch_folder(target.folder))
         log = stack.enter_context(_run_log(job, work, num_units, overwrite, staging if is_staged else None))
     else:
-        check_free(target, job.shard_tokens, 0, overwrite)
+        check_free(target, 0, overwrite)
     if staging is None:  # no run can resume from what is there
         return log, stack.enter_context(scratch_folder(target.folder))
     is_begun = log is not None and log.records
-    if is_staged or (not is_begun and files_to_replace(target, is_sharded, overwrite)):
+    if is_staged or (not is_begun and files_to_replace(target, overwrite)):
         staging.mkdir(exist_ok=True)
         return log, staging
     return log, target.folder
@@ -89,17 +89,18 @@ def _folders(
 def _rows(chunks: Iterator[Chunk], job: Job, is_begun: bool) -> Iterator[Chunk]:
     """Yield the rows of documents; raise a ValueError if there are none at all."""
     rows = without_empty_rows(chunks)
-    if job.packing is not None:
-        rows = pack(rows, job.packing.length, across=job.packing.across)
+    length = job.options.pack
+    if length is not None:
+        rows = pack(rows, length, across=job.options.pack_across)
     is_empty = not is_begun
     for chunk in rows:
         is_empty = False
         yield chunk
-    if job.is_share:
+    if not is_empty or job.options.shard is not None:
         return
-    if is_empty and job.packing is not None:
-        raise ValueError(f"pack: expected sources with at least {job.packing.length} ids, got fewer")
-    if is_empty and job.settings["format"] != "npy":
+    if length is not None:
+        raise ValueError(f"pack: expected sources with at least {length} ids, got fewer")
+    if job.options.format != "npy":
         raise ValueError("paths: expected sources with text, got nothing to encode")
 
 
@@ -107,18 +108,15 @@ def _run_log(job: Job, work: Path, units: int, overwrite: bool, staging: Path | 
     """Open the log of a job, after checks of what it says about the output, or about the staging folder."""
     target, is_resumed = job.target, (work / LOG).exists()
 
-    def names(shard: int) -> list[str]:
-        return target.names(None if job.shard_tokens is None else shard)
-
     def check(records: list[ShardRecord]) -> None:
         if staging is None:
             # After a kill, the shard after those of the log may be in place.
-            check_free(target, job.shard_tokens, len(records) + is_resumed, overwrite and not records)
+            check_free(target, len(records) + is_resumed, overwrite and not records)
         else:
-            check_free(target, job.shard_tokens, 0, overwrite)
+            check_free(target, 0, overwrite)
         check_in_place(staging or target.folder, records, work)
 
-    return RunLog(work, job.identity, names, units, check)
+    return RunLog(work, job.identity, target.names, units, check)
 
 
 @contextmanager

@@ -6,12 +6,11 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hf_bpe._utils.arguments import check_choice
 from hf_bpe.token_files import (
     _arrow as arrow,
 )
@@ -27,7 +26,7 @@ from hf_bpe.token_files import (
 from hf_bpe.token_files import (
     _megatron as megatron,
 )
-from hf_bpe.token_files._shares import Share
+from hf_bpe.token_files._options import FormatName, TokenFileOptions
 from hf_bpe.token_files._writer import TokenWriter
 
 INDEX, MANIFEST = "index.json", "manifest.json"
@@ -81,8 +80,6 @@ def _only_16_bits(highest_id: int) -> np.dtype[Any]:
     return np.dtype("<u2")
 
 
-FormatName = Literal["npy", "megatron", "datatrove", "nanogpt", "llm.c", "mds", "parquet", "arrow"]
-
 FORMATS: dict[FormatName, TokenFormat] = {
     "npy": TokenFormat((".npy", ".offsets.npy"), binary.NpyFiles, _smallest, needs_separator=False),
     "megatron": TokenFormat((".bin", ".idx"), megatron.MegatronFiles, megatron.megatron_dtype),
@@ -108,43 +105,41 @@ FORMATS: dict[FormatName, TokenFormat] = {
 
 
 class Target:
-    """The files that are written for a format and an output path.
+    """The files that are written with some options.
 
     Args:
-        format: the name of the format.
+        options: the format, and what else decides which files there are, and their columns.
         output: the path of the file with the ids, with or without its suffix; for MDS, of a folder.
-        share: the part of the corpus that the files hold, None for all of it.
-        columns: the columns besides the ids, for which the format has a place.
-        has_mask: whether the ids bring a loss mask, for which the format has a place.
+
+    Attributes:
+        format: the format.
+        shard_tokens: the size of a shard; None for one file.
+        folder: the folder of the files.
+        manifest: the path of the manifest.
 
     Raises:
-        ValueError: the format is unknown, or the path ends in the suffix of another one.
+        ValueError: the path ends in the suffix of another format.
     """
 
-    def __init__(
-        self,
-        format: Any,
-        output: Path,
-        share: Share | None = None,
-        columns: Sequence[str] = (),
-        has_mask: bool = False,
-    ) -> None:
-        check_choice("format", format, tuple(FORMATS))
-        self.format = FORMATS[format]
-        self._columns, self._has_mask = columns, has_mask
+    def __init__(self, options: TokenFileOptions, output: Path) -> None:
+        self.format, share = FORMATS[options.format], options.share
+        self.shard_tokens = self.format.shard_tokens if options.shard_tokens is None else options.shard_tokens
+        self._columns, self._has_mask = options.copy_columns, options.loss_mask is not None
         # The suffixes of this run, and those of runs with other options, too.
         masks = [self.format.mask_suffix] if self.format.mask_suffix else []
         self._all_suffixes = [*self.format.suffixes, *masks]
-        self._suffixes = self._all_suffixes if has_mask else self.format.suffixes
+        self._suffixes = self._all_suffixes if self._has_mask else self.format.suffixes
         suffix = self.format.suffixes[0]
         others = {other.suffixes[0] for other in FORMATS.values()} - {suffix}
         name = output.name or str(output)  # the folder may be one that stands for a URL
-        if format == "npy" and output.suffix != ".npy":
+        if options.format == "npy" and output.suffix != ".npy":
             fitting = ", ".join(repr(name) for name, other in FORMATS.items() if output.suffix == other.suffixes[0])
             way_out = f"; {output.suffix} is for the formats {fitting}: give one of them as format" if fitting else ""
             raise ValueError(f"output: expected a name that ends in .npy, got {name!r}{way_out}")
         if output.suffix in others or not output.name:
-            raise ValueError(f"output: expected a name that ends in {suffix} for format {format!r}, got {name!r}")
+            raise ValueError(
+                f"output: expected a name that ends in {suffix} for format {options.format!r}, got {name!r}"
+            )
         if self.format.is_folder:
             self.folder, self._stem = output if share is None else output / share.name, "shard"
             self.manifest = self.folder / MANIFEST
@@ -153,19 +148,19 @@ class Target:
             self._stem = stem if share is None else f"{stem}-{share.name}"
             self.manifest = self.folder / f"{self._stem}.{MANIFEST}"
 
-    def names(self, shard: int | None) -> list[str]:
-        """Return the names of a shard's files, that with the ids first; None for the only shard."""
-        return self._names(shard, self._suffixes)
+    def names(self, number: int) -> list[str]:
+        """Return the names of the files of a shard, that with ids first; a single shard has number 0."""
+        return self._names(None if self.shard_tokens is None else number, self._suffixes)
 
     def single_there(self) -> list[Path]:
         """Return the paths of the files of a single shard, which an earlier run may have left."""
         return [self.folder / name for name in self._names(None, self._all_suffixes)]
 
-    def _names(self, shard: int | None, suffixes: Sequence[str]) -> list[str]:
+    def _names(self, number: int | None, suffixes: Sequence[str]) -> list[str]:
         if self.format.is_folder:
-            stem = f"{self._stem}.{shard or 0:05}"
+            stem = f"{self._stem}.{number or 0:05}"
         else:
-            stem = self._stem if shard is None else f"{self._stem}-{shard:05}"
+            stem = self._stem if number is None else f"{self._stem}-{number:05}"
         return [stem + suffix for suffix in suffixes]
 
     def make(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> TokenWriter:

@@ -1,36 +1,41 @@
-"""A job: sources to encode to token files, and the options."""
+"""A job: what `BPETokenizer.encode_files` is asked for, checked before anything is read or written."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hf_bpe.counting._sources import Shard
-from hf_bpe.token_files._documents import DocumentEncoder
-from hf_bpe.token_files._formats import Target
-
-
-class Packing(NamedTuple):
-    """Sequences of at most `length` ids, which may hold ids of several documents if `across`."""
-
-    length: int
-    across: bool
+from hf_bpe._utils.arguments import MAX_INT64, check_path, check_sequence
+from hf_bpe._utils.object_stores import StorageOptions
+from hf_bpe._utils.tables import refuse_tables
+from hf_bpe.counting._locations import TEXT_ADVICE
+from hf_bpe.counting._sources import Shard, Source, plan
+from hf_bpe.encoding._encoder import Encoder
+from hf_bpe.encoding._randomness import Randomness
+from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.token_files._arrow import COLUMN
+from hf_bpe.token_files._documents import DocumentEncoder, Framing
+from hf_bpe.token_files._formats import FORMATS, Target
+from hf_bpe.token_files._loss_masks import MASK_COLUMN
+from hf_bpe.token_files._options import TokenFileOptions
+from hf_bpe.token_files._shares import plan_digest, sources_of_share
 
 
 class Job(NamedTuple):
-    """Sources to encode to token files, and the options.
+    """Sources to encode to token files, and how.
 
     Attributes:
         sources: files, each whole; of a share of a corpus, also ranges of files.
         target: the format and the names of files.
+        options: the options, of which `target` and `documents` are made, too.
         documents: how the documents of the sources are encoded.
         dtype: the type of the ids in the files.
-        packing: how documents become rows; None if each is one.
-        shard_tokens: the size of a shard; None for one file.
         settings: the tokenizer and options, as JSON values for the manifest.
         first_source: the number of the first source among those of the corpus.
         destination: the URL of the manifest, if the files of the target are uploaded; None if they stay.
@@ -38,23 +43,17 @@ class Job(NamedTuple):
 
     sources: Sequence[Shard]
     target: Target
+    options: TokenFileOptions
     documents: DocumentEncoder
     dtype: np.dtype[Any]
-    packing: Packing | None
-    shard_tokens: int | None
     settings: dict[str, Any]
     first_source: int = 0
     destination: str | None = None
 
     @property
-    def is_share(self) -> bool:
-        """True if this is a share of a corpus, which may have nothing to encode."""
-        return "shard" in self.settings
-
-    @property
     def held_dtype(self) -> np.dtype[Any]:
         """The type of ids on their way to the files, with room for the marks of a loss mask."""
-        return np.dtype("<u4") if self.documents.no_loss is not None else self.dtype
+        return np.dtype("<u4") if self.options.loss_mask is not None else self.dtype
 
     @property
     def described_sources(self) -> list[dict[str, Any]]:
@@ -84,7 +83,7 @@ class Job(NamedTuple):
                     f"work_dir: {source.name} can be read only once, so encoding cannot be resumed; use a file"
                 )
         settings = {"token_format" if name == "format" else name: value for name, value in self.settings.items()}
-        return {**settings, "shard_tokens": self.shard_tokens, "output": self.output, "sources": self.key}
+        return {**settings, "shard_tokens": self.target.shard_tokens, "output": self.output, "sources": self.key}
 
     def check_no_source_is_replaced(self) -> None:
         """Raise a ValueError if a file to write is one to read."""
@@ -100,3 +99,128 @@ def _described(source: Shard) -> dict[str, Any]:
     column = {} if source.format == "text" else {"column": source.source.column}
     range_ = {} if (source.start, source.stop) == (0, None) else {"range": [source.start, source.stop]}
     return {"name": source.name, "bytes": source.size, "format": source.format, **column, **range_}
+
+
+def as_shards(paths: Any, storage_options: StorageOptions | None = None) -> list[Shard]:
+    """Return the files that `encode_files` is given, each whole; the options are for those that bring none."""
+    if not isinstance(paths, (str, os.PathLike, Source)):
+        refuse_tables("paths", paths, "paths of files")
+    listed = [paths] if isinstance(paths, (str, os.PathLike, Source)) else check_sequence("paths", paths, "paths")
+    sources = [
+        path if isinstance(path, Source) else Source(os.fspath(check_path("paths", path)), errors="bytes")
+        for path in listed
+    ]
+    if storage_options is not None:
+        sources = [
+            source if source.storage_options is not None else replace(source, storage_options=storage_options)
+            for source in sources
+        ]
+    for source in sources:
+        if not isinstance(source.data, (str, os.PathLike)):
+            raise TypeError(f"paths: expected a Source of a path, got one of {type(source.data).__name__}")
+        if source.weight != 1 or source.max_document_bytes is not None:
+            raise ValueError("paths: weight and max_document_bytes of a Source are only for counting")
+    try:
+        return plan(sources, shard_bytes=MAX_INT64) if sources else []
+    except FileNotFoundError as error:
+        if TEXT_ADVICE not in str(error):
+            raise
+        raise FileNotFoundError(str(error).replace(TEXT_ADVICE, "; for texts in memory call encode_to_numpy")) from None
+
+
+def make_job(pipeline: Pipeline, sources: list[Shard], output: Path, options: TokenFileOptions, threads: int) -> Job:
+    """Return the job of `BPETokenizer.encode_files`."""
+    format, pack, pack_across, loss_mask = options.format, options.pack, options.pack_across, options.loss_mask
+    random = Randomness.of(options.dropout, options.seed)
+    encoding = pipeline.options(options.split_special_tokens)
+    target = Target(options, output)
+    separator = pipeline.names.get("eos_token") if options.separator is None else options.separator
+    separator_id = pipeline.named_token_id("separator", separator)
+    # A file of offsets says where documents end without it.
+    is_needed = target.format.needs_separator or separator_id is not None
+    appends = is_needed if options.append_separator is None else options.append_separator
+    if appends and separator_id is None:
+        raise ValueError(
+            f"separator: expected a token to end documents for format {format!r}, and the tokenizer has no eos_token; "
+            "give one, or append_separator=False"
+        )
+    if pack is None and not pack_across:
+        raise ValueError("pack_across: False is only for packed sequences")
+    if pack is not None and not (pack_across or target.format.keeps_rows):
+        raise ValueError(f"pack_across=False: format {format!r} does not say where rows end; choose another format")
+    if options.copy_columns:
+        _check_columns(options, target, sources)
+    if loss_mask is not None:
+        _check_mask(target, sources, random)
+    # The texts of an iterable are records, whatever its format says.
+    are_texts = all(source.is_file and source.format == "text" for source in sources)
+    begin_id = pipeline.named_token_id("begin_token", options.begin_token)
+    framing = Framing(-1 if separator_id is None else separator_id, appends, begin_id)
+    # The same pipeline for all files, because the ids of tokens added meanwhile may not fit.
+    decides_ids = pipeline.model.fingerprint, pipeline.token_tuples, encoding
+    settings = {
+        "format": format,
+        "tokenizer": hashlib.sha256(repr(decides_ids).encode()).hexdigest(),
+        "separator": framing.separator_id,
+        "append_separator": appends,
+        "begin_token": framing.begin_id,
+        "split_special_tokens": encoding.split_special_tokens,
+        "pack": pack,
+        "pack_across": pack_across if pack is not None else None,
+    }
+    if random.dropout:
+        settings |= {"dropout": random.dropout, "seed": random.seed}
+    if options.copy_columns:
+        settings["copy_columns"] = [*options.copy_columns]
+    if loss_mask is not None:
+        settings["loss_mask"] = loss_mask
+    first_source = 0
+    if options.share is not None:
+        # The number of a record, which randomness depends on, is known only where its file is read from the beginning.
+        cuts_lines = not random.dropout
+        settings |= {"shard": [*options.share], "plan": plan_digest(sources, cuts_lines=cuts_lines)}
+        first_source, sources = sources_of_share(sources, options.share, cuts_lines=cuts_lines)
+    of_records = _for_records(pipeline, -1 if are_texts else framing.separator_id)
+    documents = DocumentEncoder(pipeline.encoder, *of_records, encoding, framing, threads, random, options)
+    dtype = target.format.dtype(max([*pipeline.model.vocab, *pipeline.added_tokens], default=0))
+    return Job(sources, target, options, documents, dtype, settings, first_source)
+
+
+def _for_records(pipeline: Pipeline, separator_id: int) -> tuple[Encoder, str]:
+    """Return the encoder to which the separator is ordinary text, and the text of the separator, if it is another."""
+    separator = pipeline.added_tokens.get(separator_id)
+    if separator is None:
+        return pipeline.encoder, ""
+    return pipeline.encoder_without(lambda token: token.content == separator.content), separator.content
+
+
+def _check_columns(options: TokenFileOptions, target: Target, sources: Sequence[Shard]) -> None:
+    """Check that the format, the rows and the sources have a place for columns besides the ids."""
+    if not target.format.holds_columns:
+        able = " or ".join(repr(name) for name, format in FORMATS.items() if format.holds_columns)
+        raise ValueError(f"copy_columns: expected a format with columns of text, {able}; choose one of them")
+    if options.pack is not None and options.pack_across:
+        raise ValueError("copy_columns: a packed sequence may hold several documents; give pack_across=False as well")
+    own = [COLUMN, *([MASK_COLUMN] if options.loss_mask is not None else [])]
+    if len({*options.copy_columns, *own}) < len(options.copy_columns) + len(own):
+        names = ", ".join(map(repr, own))
+        raise ValueError(f"copy_columns: expected different names other than {names}, got {[*options.copy_columns]}")
+    _check_records("copy_columns", sources)
+
+
+def _check_mask(target: Target, sources: Sequence[Shard], random: Randomness) -> None:
+    """Check that the format has a place for a loss mask, and the sources have ranges of characters."""
+    if target.format.mask_suffix is None:
+        able = ", ".join(repr(name) for name, format in FORMATS.items() if format.mask_suffix is not None)
+        raise ValueError(f"loss_mask: expected a format with a place for loss masks: {able}; choose one of them")
+    if random.dropout:
+        raise ValueError("loss_mask: expected no dropout, whose ids have no places in the text")
+    _check_records("loss_mask", sources)
+
+
+def _check_records(argument: str, sources: Sequence[Shard]) -> None:
+    for source in sources:
+        if source.is_file and source.format == "text":
+            raise ValueError(
+                f"{argument}: expected sources of records (JSON lines, Parquet), got the text file {source.name}"
+            )

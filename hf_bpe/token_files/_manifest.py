@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from hf_bpe._utils.shapes import Optional
 from hf_bpe._version import __version__
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._formats import SHARD_FILES, Target
+from hf_bpe.token_files._options import TokenFileOptions
 from hf_bpe.token_files._run import Totals
 from hf_bpe.token_files._shards import ShardRecord
 
@@ -34,12 +36,7 @@ OF_FILES: dict[Any, Any] = {
 }
 """Keys about the files and their sources, as `check_shape` takes them; all else is of the tokenizer and options."""
 
-
-SETTINGS = {
-    *("format", "tokenizer", "separator", "append_separator", "begin_token", "split_special_tokens"),
-    *("pack", "pack_across", "dropout", "seed", "copy_columns", "loss_mask"),
-    *("shard", "plan"),
-}
+SETTINGS = {"tokenizer", "plan", *(each.name for each in fields(TokenFileOptions))}
 """Optional keys about the tokenizer, the options and the share of a corpus."""
 
 
@@ -99,7 +96,7 @@ def write_manifest(
         write_atomically(folder / index[0], index[1])
     write_atomically(folder / target.manifest.name, as_json(manifest))
     files = [target.folder / name for record in records for name in record.files]
-    names = [target.folder / name for name in target.names(None if manifest["shard_tokens"] is None else 0)]
+    names = [target.folder / name for name in target.names(0)]
     return encoded_files(manifest, target.manifest, names, files)
 
 

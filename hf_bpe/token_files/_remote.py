@@ -118,7 +118,7 @@ class _Store:
         """Raise a FileExistsError for what another run has written; a run begins its log only if the output is free."""
         target = job.target
         # The settings of a part name the versions of all sources; those of a whole corpus do not.
-        is_known = is_begun or "plan" in job.settings
+        is_known = is_begun or job.options.shard is not None
         if old is not None and is_known and _is_same_run(old, job):
             return
         if run is not None and self._record(target.manifest) == run:
@@ -127,7 +127,7 @@ class _Store:
             found = [self.url(target.manifest)]
         elif is_begun:
             return
-        elif job.shard_tokens is None:
+        elif target.shard_tokens is None:
             urls = [self.url(path) for path in target.single_there()]
             found = [url for url in urls if exists(url, self._options)]
         else:
@@ -166,7 +166,7 @@ class _Store:
         about = [path for path in reversed(target.about_all) if path.exists()]
         names = {path.name for path in new}
         replaced = {*_files_of(old)} - names if overwrite else set()
-        if job.shard_tokens is not None:
+        if target.shard_tokens is not None:
             others = {*self._shards_there(job)} - names
             if overwrite:
                 replaced |= others  # also what an interrupted run has left
@@ -202,13 +202,13 @@ def _digest(job: Job) -> str | None:
     """Return what differs for runs that write other bytes; None if a source can be read only once."""
     if any(source.version is None for source in job.sources):
         return None
-    run = [job.settings, job.shard_tokens, job.key]
+    run = [job.settings, job.target.shard_tokens, job.key]
     return hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()
 
 
 def _is_same_run(manifest: Any, job: Job) -> bool:
     """Return whether a manifest is of the same settings, which include the plan of the sources of a part."""
-    settings: Mapping[str, Any] = {**job.settings, "shard_tokens": job.shard_tokens}
+    settings: Mapping[str, Any] = {**job.settings, "shard_tokens": job.target.shard_tokens}
     names = [source["name"] for source in job.described_sources]
     return (
         isinstance(manifest, dict)

@@ -34,9 +34,9 @@ def staging_folder(target: Target, work_dir: Path) -> Path:
     return subfolder(target.folder, f".{target.manifest.name}.{digest}")
 
 
-def files_to_replace(target: Target, is_sharded: bool, overwrite: bool) -> list[Path]:
+def files_to_replace(target: Target, overwrite: bool) -> list[Path]:
     """Return what is there of an earlier run: what describes it, the only shard, and with `overwrite` its shards."""
-    single = [] if is_sharded else target.single_there()
+    single = target.single_there() if target.shard_tokens is None else []
     shards = files_of_manifest(target) if overwrite else []
     return [path for path in (*target.about_all, *single, *shards) if os.path.lexists(path)]
 
@@ -52,9 +52,9 @@ def files_of_manifest(target: Target) -> list[Path]:
     return [path for path in target.shards_there() if path.name in names]
 
 
-def check_free(target: Target, shard_tokens: int | None, ours: int, overwrite: bool) -> None:
+def check_free(target: Target, ours: int, overwrite: bool) -> None:
     """Raise a FileExistsError for shards of another run; as many as are `ours` may be in place already."""
-    if shard_tokens is None:
+    if target.shard_tokens is None:
         return
     known = {target.folder / name for number in range(ours) for name in target.names(number)}
     known |= {*files_of_manifest(target)} if overwrite else set()
@@ -63,15 +63,13 @@ def check_free(target: Target, shard_tokens: int | None, ours: int, overwrite: b
         raise FileExistsError(f"{there[0]} is a shard of another run; delete its shards, or choose another output")
 
 
-def put_in_place(
-    target: Target, staging: Path, records: Sequence[ShardRecord], is_sharded: bool, overwrite: bool
-) -> None:
+def put_in_place(target: Target, staging: Path, records: Sequence[ShardRecord], overwrite: bool) -> None:
     """Replace the token files of an earlier run by those in a staging folder, which is gone afterwards.
 
     Raises:
         OSError: a file cannot be deleted or moved; the next run with this output tries again.
     """
-    old = files_to_replace(target, is_sharded, overwrite)
+    old = files_to_replace(target, overwrite)
     new = [name for record in records for name in reversed(record.files)]
     about = [path.name for path in reversed(target.about_all) if (staging / path.name).exists()]  # the manifest last
     order = {"format": _FORMAT, "old": [path.name for path in old], "new": [*new, *about]}

@@ -40,13 +40,12 @@ class ShardWriter:
         target: Target,
         folder: Path,
         make: Callable[[Sequence[Path]], TokenWriter],
-        shard_tokens: int | None,
         records: list[ShardRecord],
         committed: Callable[[ShardRecord], None],
         needs_one: bool = True,
     ) -> None:
         self._needs_one = needs_one
-        self._target, self._folder, self._make, self._shard_tokens = target, folder, make, shard_tokens
+        self._target, self._folder, self._make = target, folder, make
         self._records, self._committed = records, committed
 
     def write(self, chunks: Iterable[Chunk]) -> None:
@@ -60,8 +59,7 @@ class ShardWriter:
 
     def _write_shard(self, first: Chunk | None, left: Iterator[Chunk]) -> Chunk | None:
         """Write a shard that begins with a chunk, and return the part of a chunk that the next one begins with."""
-        number = None if self._shard_tokens is None else len(self._records)
-        names = self._target.names(number)
+        names = self._target.names(len(self._records))
         tokens = rows = 0
         rest: Chunk | None = None
         with ExitStack() as stack:
@@ -69,7 +67,7 @@ class ShardWriter:
             writer = stack.enter_context(self._make([staging / name for name in names]))
             chunk = first
             while chunk is not None:
-                chunk, rest = self._cut(chunk, self._shard_tokens, tokens)
+                chunk, rest = self._cut(chunk, self._target.shard_tokens, tokens)
                 writer.append(chunk)
                 tokens += len(chunk.ids)
                 rows += len(chunk.ends)

@@ -6,44 +6,9 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
 
-from hf_bpe._utils.arguments import check_int, short_repr
 from hf_bpe.counting._sources import Shard, is_splittable
-
-MAX_SHARES = 99_999  # numbers have five digits in names of files
-
-
-class Share(NamedTuple):
-    """Part `part`, from 0 on, of the `parts` of a corpus."""
-
-    part: int
-    parts: int
-
-    @property
-    def name(self) -> str:
-        """The part of a file name that tells this share from the others.
-
-        >>> Share(7, 100).name
-        '00007-of-00100'
-        """
-        return f"{self.part:05}-of-{self.parts:05}"
-
-
-def check_share(name: str, value: Any) -> Share:
-    """Return a pair of numbers as a share.
-
-    >>> check_share("shard", (7, 7))
-    Traceback (most recent call last):
-    ValueError: shard: expected (0, 7) to (6, 7), got (7, 7)
-    """
-    if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise TypeError(f"{name}: expected two numbers (I, N), such as (0, 8), got {short_repr(value)}")
-    count = check_int(f"{name}: N", value[1], 1, MAX_SHARES)
-    index = check_int(f"{name}: I", value[0], 0)
-    if index >= count:
-        raise ValueError(f"{name}: expected (0, {count}) to ({count - 1}, {count}), got ({index}, {count})")
-    return Share(index, count)
+from hf_bpe.token_files._options import Share
 
 
 def plan_digest(sources: Sequence[Shard], *, cuts_lines: bool) -> str:

@@ -12,19 +12,15 @@ from hf_bpe._utils.arguments import (
     at_least,
     check_flag,
     check_int,
-    check_mapping,
     check_sequence,
-    check_str,
     optional,
     wrong_type,
 )
-from hf_bpe._utils.paths import check_destination, check_output
 from hf_bpe._utils.processes import default_threads
 from hf_bpe._utils.tables import elements, refuse_tables
 from hf_bpe.encoding import _randomness
 from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.encoding._encoder import AnyText
-from hf_bpe.token_files._shares import check_share
 
 logger = logging.get_logger(__name__)
 
@@ -35,17 +31,6 @@ ARGUMENTS: dict[str, Check] = {
     "split_special_tokens": optional(check_flag),
     "num_workers": optional(at_least(1)),
     "length": optional(lambda name, value: check_int(name, value, 0, MAX_IDS)),
-    "separator": optional(check_str),
-    "output": check_destination,
-    "append_separator": optional(check_flag),
-    "begin_token": optional(check_str),
-    "pack": optional(at_least(1)),
-    "pack_across": check_flag,
-    "shard_tokens": optional(at_least(1)),
-    "shard": optional(check_share),
-    "work_dir": optional(check_output),
-    "storage_options": optional(check_mapping),
-    "show_progress": check_flag,
 }
 """Checks of the arguments of bulk methods."""
 

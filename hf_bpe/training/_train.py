@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args, overload
 
 from hf_bpe._utils.arguments import at_least, check_flag, check_str, checked, one_of, optional, short_repr
 from hf_bpe._utils.memory import parse_bytes
+from hf_bpe._utils.option_fields import checks_of, with_options
 from hf_bpe._utils.progress import Listener
 from hf_bpe._utils.work_log import subfolder
 from hf_bpe.core._model import BPEModel, Merge, check_model
@@ -24,7 +25,7 @@ from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.normalizers._names import canonical_normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern
-from hf_bpe.reference._options import TRAIN_CHECKS, LearningKeywords, LearningOptions, with_learning_options
+from hf_bpe.reference._options import LearningKeywords, LearningOptions
 from hf_bpe.training._characters import character_plan, check_coverage
 from hf_bpe.training._checkpoint import check_logs
 from hf_bpe.training._learning import Learning, Shown
@@ -128,10 +129,10 @@ def train(
     fuse_unk=check_flag,
     character_coverage=optional(check_coverage),
     limit_alphabet=optional(at_least(0)),
-    **TRAIN_CHECKS,
+    **checks_of(LearningOptions),
     **COUNTING_CHECKS,
 )
-@with_learning_options
+@with_options(LearningOptions)
 def train(
     input: Input,
     vocab_size: int | Sequence[int] | None = None,

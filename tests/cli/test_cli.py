@@ -1,7 +1,6 @@
 """The command line, in this process where nothing but its result matters, and as a program where more does."""
 
 import contextlib
-import functools
 import itertools
 import json
 import os
@@ -323,7 +322,6 @@ class TestEncode:
     def test_encode_files_passes_all_options_on(self, folder, tmp_path, monkeypatch):
         calls = []
 
-        @functools.wraps(BPETokenizer.encode_files)
         def encode_files(tokenizer, paths, output, **options):
             calls.append((paths, output, options))
             raise InterruptedError

@@ -39,9 +39,13 @@ def tokenizer():
     return BPETokenizer.train([text], num_merges=12, special_tokens=[END, BEGIN])
 
 
-def rows(tokenizer, texts, **options):
-    """Return the ids of texts one by one; null for null."""
-    return [None if text is None else tokenizer.encode_to_lists([text], **options)[0] for text in texts]
+def rows(tokenizer, texts, numbers=None, **random):
+    """Return the ids of texts one by one, at random if they have numbers; null for null."""
+    options = [{} if numbers is None else {"first_text": numbers[at], **random} for at in range(len(texts))]
+    return [
+        None if text is None else tokenizer.encode_to_lists([text], **each)[0]
+        for text, each in zip(texts, options, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,20 +65,10 @@ def test_arrays_of_any_type_have_the_ids_of_their_texts(tokenizer, kind):
         tokenizer.encode_to_numpy(array)
     random = {"dropout": 0.5, "seed": 3}
     numbers = [7, 0, 1, 2**40, 5, 9, 9, 0, 3]
-    expected = [
-        None if text is None else tokenizer.encode_to_lists([text], first_text=number, **random)[0]
-        for text, number in zip(TEXTS, numbers, strict=True)
-    ]
+    expected = rows(tokenizer, TEXTS, numbers, **random)
     assert tokenizer.encode_to_arrow(array, first_text=numbers, **random).to_pylist() == expected
-    expected = rows_from(tokenizer, 4, **random)
+    expected = rows(tokenizer, TEXTS, range(4, 99), **random)
     assert tokenizer.encode_to_arrow(array, first_text=4, **random).to_pylist() == expected
-
-
-def rows_from(tokenizer, first, **options):
-    return [
-        None if text is None else tokenizer.encode_to_lists([text], first_text=first + number, **options)[0]
-        for number, text in enumerate(TEXTS)
-    ]
 
 
 @given(texts=st.lists(st.none() | st.text(max_size=20), max_size=20), cut=st.integers(0, 20), data=st.data())
@@ -177,8 +171,9 @@ def test_columns_and_types(tokenizer, table, tmp_path):
     assert encode(table.to_batches()[0][:0]).num_rows == 0
     random = {"dropout": 0.5, "seed": 3}
     encode = pickle.loads(pickle.dumps(ArrowEncoder(tokenizer, first_text="id", dtype="int64", **random)))
-    assert encode(table)["input_ids"].to_pylist() == rows_from(tokenizer, 0, **random)
-    assert encode(table[4:])["input_ids"].to_pylist() == rows_from(tokenizer, 0, **random)[4:]
+    expected = rows(tokenizer, TEXTS, range(99), **random)
+    assert encode(table)["input_ids"].to_pylist() == expected
+    assert encode(table[4:])["input_ids"].to_pylist() == expected[4:]
 
 
 def test_wrong_encoders_are_refused(tokenizer, table):

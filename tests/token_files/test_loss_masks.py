@@ -192,14 +192,8 @@ def test_chats_have_the_ids_and_masks_of_transformers(tmp_path, test_data):
         chats.append([{"role": role, "content": text} for role, text in zip(roles, turns[:length], strict=False)])
     lines = [json.dumps(namespace["chat_record"](qwen, chat)) + "\n" for chat in chats]
     (tmp_path / "chats.jsonl").write_text("".join(lines), encoding="utf-8")
-    written = qwen.encode_files(
-        tmp_path / "chats.jsonl",
-        tmp_path / "out",
-        format="parquet",
-        loss_mask="no_loss",
-        separator="<|endoftext|>",
-        append_separator=False,
-    )
+    options = {"format": "parquet", "loss_mask": "no_loss", "separator": "<|endoftext|>", "append_separator": False}
+    written = qwen.encode_files(tmp_path / "chats.jsonl", tmp_path / "out", **options)
     for row, chat in zip(pq.read_table(written.ids).to_pylist(), chats, strict=True):
         expected = qwen.apply_chat_template(chat, return_dict=True, return_assistant_tokens_mask=True)
         assert row["input_ids"] == expected["input_ids"]

@@ -10,9 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hf_bpe import BPETokenizer
+from support.token_files import write_jsonl
 
-END = "<|endoftext|>"
 TEXTS = ["low lower lowest", "newest 你好 widest\n", "low", "the rest of the low " * 40]
 
 
@@ -27,20 +26,13 @@ def imported(name):
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
-    return BPETokenizer.train(TEXTS, num_merges=25, special_tokens=[END])
-
-
-@pytest.fixture(scope="module")
 def rows(tokenizer):
     return [[*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id] for text in TEXTS]
 
 
 @pytest.fixture
 def source(tmp_path):
-    path = tmp_path / "in.jsonl"
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS), encoding="utf-8")
-    return path
+    return write_jsonl(tmp_path / "in.jsonl", TEXTS)
 
 
 def test_megatron(tokenizer, rows, source, tmp_path):

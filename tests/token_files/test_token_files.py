@@ -113,13 +113,8 @@ def test_files_do_not_depend_on_workers_or_pieces(tokenizer, tmp_path, monkeypat
     expected = contents(tokenizer.encode_files(sources, tmp_path / "one" / "out", num_workers=1, **options))
     set_limits(monkeypatch, unit_bytes=1, piece_ids=50, read_ids=7, block_bytes=100)
     for workers in (1, 2):
-        written = tokenizer.encode_files(
-            sources,
-            tmp_path / f"{workers}" / "out",
-            num_workers=workers,
-            work_dir=tmp_path / f"work{workers}",
-            **options,
-        )
+        running = {"num_workers": workers, "work_dir": tmp_path / f"work{workers}"}
+        written = tokenizer.encode_files(sources, tmp_path / f"{workers}" / "out", **running, **options)
         assert contents(written) == expected
         assert not [*(tmp_path / f"{workers}").glob(".*")]
     monkeypatch.setattr("hf_bpe.token_files._encoding.number_of_processes", lambda units, workers: workers)
