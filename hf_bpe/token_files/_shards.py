@@ -11,8 +11,8 @@ import numpy as np
 
 from hf_bpe._utils.files import staged_folder
 from hf_bpe.token_files._formats import Target
+from hf_bpe.token_files._formats.writer import TokenWriter
 from hf_bpe.token_files._rows import Chunk
-from hf_bpe.token_files._writer import TokenWriter
 
 
 class ShardRecord(NamedTuple):

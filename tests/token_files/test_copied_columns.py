@@ -88,7 +88,7 @@ def test_rows_have_the_values_of_their_documents(
     [("ROWS", 3, [3, 2]), ("IDS", 4, [2, 2, 1]), ("CHARACTERS", 8, [2, 2, 1]), ("ROWS", 1000, [5])],
 )
 def test_groups_of_rows_are_limited(tokenizer, tmp_path, monkeypatch, limit, value, expected):
-    monkeypatch.setattr(f"hf_bpe.token_files._arrow._GROUP_{limit}", value)
+    monkeypatch.setattr(f"hf_bpe.token_files._formats.arrow._GROUP_{limit}", value)
     ids = ["four", "four", None, "more than eight", "four"]
     path = write(tmp_path / "in.jsonl", [{"text": "low", "id": each, "meta": None} for each in ids])
     written = tokenizer.encode_files(path, tmp_path / "out", **OPTIONS)

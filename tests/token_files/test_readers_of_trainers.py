@@ -68,7 +68,7 @@ def test_datatrove(tokenizer, rows, source, tmp_path):
 
 
 def test_datatrove_metadata_in_words():
-    from hf_bpe.token_files._datatrove import in_words
+    from hf_bpe.token_files._formats.datatrove import in_words
 
     for tokens in (0, 1, 999, 1000, 1234, 99_999, 12_345_678, 5 * 10**9, 3 * 10**12):
         assert in_words(tokens) == imported("humanize").metric(tokens, unit="T"), tokens

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids
+from hf_bpe.token_files._formats.writer import Spool, TokenWriter, WholeRows, close_all
 from hf_bpe.token_files._rows import Chunk
-from hf_bpe.token_files._writer import Spool, TokenWriter, WholeRows, close_all
 
 _CONFIG: dict[str, Any] = {
     "version": 2,

@@ -11,23 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hf_bpe.token_files import (
-    _arrow as arrow,
-)
-from hf_bpe.token_files import (
-    _binary as binary,
-)
-from hf_bpe.token_files import (
-    _datatrove as datatrove,
-)
-from hf_bpe.token_files import (
-    _mds as mds,
-)
-from hf_bpe.token_files import (
-    _megatron as megatron,
-)
+from hf_bpe.token_files._formats import arrow, binary, datatrove, mds, megatron
+from hf_bpe.token_files._formats.writer import TokenWriter
 from hf_bpe.token_files._options import FormatName, TokenFileOptions
-from hf_bpe.token_files._writer import TokenWriter
 
 INDEX, MANIFEST = "index.json", "manifest.json"
 SHARD_FILES = {re.compile(r"(?:[0-9]{5}-of-[0-9]{5}/)?[^/\\]{1,255}"): int}

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hf_bpe.token_files._formats.writer import TokenWriter, close_all
 from hf_bpe.token_files._loss_masks import split_mask
 from hf_bpe.token_files._rows import Chunk
-from hf_bpe.token_files._writer import TokenWriter, close_all
 
 _NAME = "Unknown Tokenizer"  # what datatrove writes for a tokenizer without a name
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.encoding._streaming import NpyWriter
+from hf_bpe.token_files._formats.writer import TokenWriter, close_all
 from hf_bpe.token_files._rows import Chunk
-from hf_bpe.token_files._writer import TokenWriter, close_all
 
 MAX_LLMC_IDS = 2**31 - 1
 
