@@ -91,7 +91,7 @@ def encode_files(
     if output is None:
         raise typer.BadParameter("give -o FILE to save the ids; encode prints them", param_hint="'--output'")
     from hf_bpe.token_files._formats import Target
-    from hf_bpe.token_files._run import LOG
+    from hf_bpe.token_files._resume.record import LOG
 
     checked = os.fspath(check_destination("output", output))
     if "shard" in options:

@@ -13,7 +13,6 @@ from hf_bpe._utils.files import scratch_folder
 from hf_bpe.token_files._formats import Target
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, make_manifest, write_manifest
-from hf_bpe.token_files._pieces import PieceFolder
 from hf_bpe.token_files._replacing import (
     check_free,
     files_to_replace,
@@ -21,8 +20,9 @@ from hf_bpe.token_files._replacing import (
     put_in_place,
     staging_folder,
 )
+from hf_bpe.token_files._resume.pieces import PieceFolder
+from hf_bpe.token_files._resume.record import LOG, RunLog
 from hf_bpe.token_files._rows import Chunk, pack
-from hf_bpe.token_files._run import LOG, RunLog
 from hf_bpe.token_files._shards import ShardRecord, ShardWriter, check_in_place, without_empty_rows
 from hf_bpe.token_files._stream import DirectStream, EncodingProgress, PieceStream, in_units, number_of_processes
 

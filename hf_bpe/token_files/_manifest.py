@@ -17,7 +17,7 @@ from hf_bpe._version import __version__
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._formats import SHARD_FILES, Target
 from hf_bpe.token_files._options import TokenFileOptions
-from hf_bpe.token_files._run import Totals
+from hf_bpe.token_files._resume.record import Totals
 from hf_bpe.token_files._shards import ShardRecord
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -33,7 +33,7 @@ from hf_bpe._utils.paths import is_url
 from hf_bpe.token_files._encoding import encode_sources
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, with_urls
-from hf_bpe.token_files._run import LOG
+from hf_bpe.token_files._resume.record import LOG
 
 _OUTPUT = "output"  # the folder of the files in a work folder
 _RECORD = ".uploading"  # after the name of the manifest, while files are uploaded; lists of files leave it out

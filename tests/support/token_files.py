@@ -9,9 +9,9 @@ import pytest
 END, BEGIN = "<|endoftext|>", "<|begin|>"
 
 _LIMITS = {
-    "piece_ids": "_pieces._MAX_IDS",
-    "piece_values": "_pieces._MAX_VALUES",
-    "read_ids": "_pieces._READ_IDS",
+    "piece_ids": "_resume.pieces._MAX_IDS",
+    "piece_values": "_resume.pieces._MAX_VALUES",
+    "read_ids": "_resume.pieces._READ_IDS",
     "block_bytes": "_documents.BLOCK_BYTES",
     "unit_bytes": "_stream._UNIT_BYTES",
 }

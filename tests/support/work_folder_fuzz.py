@@ -11,7 +11,7 @@ import re
 import shutil
 
 from hf_bpe import BPETokenizer, count, train
-from hf_bpe.token_files._run import RunLog
+from hf_bpe.token_files._resume.record import RunLog
 from support.trees import snapshot
 
 END = "<|endoftext|>"

@@ -1,0 +1,1 @@
+"""What a run leaves in its work folder, and how it resumes from there."""
