@@ -90,7 +90,7 @@ def encode_files(
         raise typer.BadParameter("expected a tokenizer, or --merge OUT for parts", param_hint="'FOLDER'")
     if output is None:
         raise typer.BadParameter("give -o FILE to save the ids; encode prints them", param_hint="'--output'")
-    from hf_bpe.token_files._formats import Target
+    from hf_bpe.token_files._publish.shards import Target
     from hf_bpe.token_files._resume.record import LOG
 
     checked = os.fspath(check_destination("output", output))

@@ -10,20 +10,19 @@ from pathlib import Path
 
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.files import scratch_folder
-from hf_bpe.token_files._formats import Target
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, make_manifest, write_manifest
-from hf_bpe.token_files._replacing import (
+from hf_bpe.token_files._publish.replace import (
     check_free,
     files_to_replace,
     finish_replacement,
     put_in_place,
     staging_folder,
 )
+from hf_bpe.token_files._publish.shards import ShardRecord, ShardWriter, Target, check_in_place, without_empty_rows
 from hf_bpe.token_files._resume.pieces import PieceFolder
 from hf_bpe.token_files._resume.record import LOG, RunLog
 from hf_bpe.token_files._rows import Chunk, pack
-from hf_bpe.token_files._shards import ShardRecord, ShardWriter, check_in_place, without_empty_rows
 from hf_bpe.token_files._stream import DirectStream, EncodingProgress, PieceStream, in_units, number_of_processes
 
 

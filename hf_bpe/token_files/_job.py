@@ -20,10 +20,11 @@ from hf_bpe.encoding._encoder import Encoder
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.token_files._documents import DocumentEncoder, Framing
-from hf_bpe.token_files._formats import FORMATS, Target
+from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._formats.arrow import COLUMN
 from hf_bpe.token_files._loss_masks import MASK_COLUMN
 from hf_bpe.token_files._options import TokenFileOptions
+from hf_bpe.token_files._publish.shards import Target
 from hf_bpe.token_files._shares import plan_digest, sources_of_share
 
 

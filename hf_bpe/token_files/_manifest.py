@@ -15,10 +15,9 @@ from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.shapes import Optional
 from hf_bpe._version import __version__
 from hf_bpe.counting._error_policy import SKIPPED
-from hf_bpe.token_files._formats import SHARD_FILES, Target
 from hf_bpe.token_files._options import TokenFileOptions
+from hf_bpe.token_files._publish.shards import SHARD_FILES, ShardRecord, Target
 from hf_bpe.token_files._resume.record import Totals
-from hf_bpe.token_files._shards import ShardRecord
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

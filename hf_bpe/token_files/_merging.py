@@ -18,9 +18,10 @@ from hf_bpe._utils.object_stores import StorageOptions, download, join, parent_a
 from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.counting._error_policy import SKIPPED
-from hf_bpe.token_files._formats import FORMATS, INDEX, MANIFEST
+from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._manifest import COUNTS, OF_FILES, SETTINGS, EncodedFiles, as_json, encoded_files, with_urls
 from hf_bpe.token_files._options import Share
+from hf_bpe.token_files._publish.shards import INDEX, MANIFEST
 
 _SHARE = re.compile(rf"(?:(.*)-)?([0-9]{{5}})-of-([0-9]{{5}})(?:\.{re.escape(MANIFEST)})?")
 _MDS_INDEX = {"version": int, "shards": [{"raw_data": {"basename": str, ...: object}, ...: object}]}

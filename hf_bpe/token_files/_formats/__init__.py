@@ -1,23 +1,15 @@
-"""The formats of token files by name: their file names, types of ids and writers."""
+"""The formats of token files by name: their suffixes, types of ids and writers."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hf_bpe.token_files._formats import arrow, binary, datatrove, mds, megatron
 from hf_bpe.token_files._formats.writer import TokenWriter
-from hf_bpe.token_files._options import FormatName, TokenFileOptions
-
-INDEX, MANIFEST = "index.json", "manifest.json"
-SHARD_FILES = {re.compile(r"(?:[0-9]{5}-of-[0-9]{5}/)?[^/\\]{1,255}"): int}
-"""The shape of the files of a shard in a manifest: their names and sizes."""
+from hf_bpe.token_files._options import FormatName
 
 MakeIndex = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]]
 
@@ -88,98 +80,3 @@ FORMATS: dict[FormatName, TokenFormat] = {
     "arrow": TokenFormat((".arrow",), arrow.ArrowFile, lambda _: np.dtype("<u4"), holds_columns=True, mask_suffix=""),
 }
 """Name → format."""
-
-
-class Target:
-    """The files that are written with some options.
-
-    Args:
-        options: the format, and what else decides which files there are, and their columns.
-        output: the path of the file with the ids, with or without its suffix; for MDS, of a folder.
-
-    Attributes:
-        format: the format.
-        shard_tokens: the size of a shard; None for one file.
-        folder: the folder of the files.
-        manifest: the path of the manifest.
-
-    Raises:
-        ValueError: the path ends in the suffix of another format.
-    """
-
-    def __init__(self, options: TokenFileOptions, output: Path) -> None:
-        self.format, share = FORMATS[options.format], options.share
-        self.shard_tokens = self.format.shard_tokens if options.shard_tokens is None else options.shard_tokens
-        self._columns, self._has_mask = options.copy_columns, options.loss_mask is not None
-        # The suffixes of this run, and those of runs with other options, too.
-        masks = [self.format.mask_suffix] if self.format.mask_suffix else []
-        self._all_suffixes = [*self.format.suffixes, *masks]
-        self._suffixes = self._all_suffixes if self._has_mask else self.format.suffixes
-        suffix = self.format.suffixes[0]
-        others = {other.suffixes[0] for other in FORMATS.values()} - {suffix}
-        name = output.name or str(output)  # the folder may be one that stands for a URL
-        if options.format == "npy" and output.suffix != ".npy":
-            fitting = ", ".join(repr(name) for name, other in FORMATS.items() if output.suffix == other.suffixes[0])
-            way_out = f"; {output.suffix} is for the formats {fitting}: give one of them as format" if fitting else ""
-            raise ValueError(f"output: expected a name that ends in .npy, got {name!r}{way_out}")
-        if output.suffix in others or not output.name:
-            raise ValueError(
-                f"output: expected a name that ends in {suffix} for format {options.format!r}, got {name!r}"
-            )
-        if self.format.is_folder:
-            self.folder, self._stem = output if share is None else output / share.name, "shard"
-            self.manifest = self.folder / MANIFEST
-        else:
-            self.folder, stem = output.parent, output.name.removesuffix(suffix)
-            self._stem = stem if share is None else f"{stem}-{share.name}"
-            self.manifest = self.folder / f"{self._stem}.{MANIFEST}"
-
-    def names(self, number: int) -> list[str]:
-        """Return the names of the files of a shard, that with ids first; a single shard has number 0."""
-        return self._names(None if self.shard_tokens is None else number, self._suffixes)
-
-    def single_there(self) -> list[Path]:
-        """Return the paths of the files of a single shard, which an earlier run may have left."""
-        return [self.folder / name for name in self._names(None, self._all_suffixes)]
-
-    def _names(self, number: int | None, suffixes: Sequence[str]) -> list[str]:
-        if self.format.is_folder:
-            stem = f"{self._stem}.{number or 0:05}"
-        else:
-            stem = self._stem if number is None else f"{self._stem}-{number:05}"
-        return [stem + suffix for suffix in suffixes]
-
-    def make(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> TokenWriter:
-        """Return a writer of a shard."""
-        if self.format.holds_columns:
-            return self.format.make(paths, dtype=dtype, columns=self._columns, has_mask=self._has_mask)
-        return self.format.make(paths, dtype=dtype)
-
-    @property
-    def about_all(self) -> list[Path]:
-        """The files that describe all shards, which are written last."""
-        return [self.manifest, *([self.folder / INDEX] if self.format.make_index else [])]
-
-    def shards_there(self) -> list[Path]:
-        """Return files with names of numbered shards, which an earlier run may have left."""
-        if not self.folder.is_dir():
-            return []
-        # Numbers from 100,000 on are longer, but so are dates.
-        pattern = self._shard_name("[0-9]{5}")
-        return sorted(path for path in self.folder.iterdir() if pattern.fullmatch(path.name))
-
-    def has_name(self, name: str) -> bool:
-        """Return whether a file of this output may have a name."""
-        others = (*self._names(None, self._all_suffixes), *(path.name for path in self.about_all))
-        return name in others or self._shard_name("[0-9]{5,}").fullmatch(name) is not None
-
-    def _shard_name(self, number: str) -> re.Pattern[str]:
-        # The stem may have digits itself, as that of part 0 does.
-        stem = re.escape(self._stem + ("." if self.format.is_folder else "-"))
-        return re.compile(f"{stem}{number}(?:{'|'.join(map(re.escape, self._all_suffixes))})")
-
-    def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
-        """Return the name and content of the file about all shards; None if the format has none."""
-        if self.format.make_index is None:
-            return None
-        return INDEX, json.dumps(self.format.make_index(shards), sort_keys=True)

@@ -17,8 +17,7 @@ from pathlib import Path
 from hf_bpe._utils.files import flush, lock_moves, write_atomically
 from hf_bpe._utils.shapes import check_shape
 from hf_bpe._utils.work_log import open_own, subfolder
-from hf_bpe.token_files._formats import Target
-from hf_bpe.token_files._shards import ShardRecord
+from hf_bpe.token_files._publish.shards import ShardRecord, Target
 
 _ORDER = "replace.json"
 _FORMAT = "hf_bpe replacing 1"

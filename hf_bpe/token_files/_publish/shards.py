@@ -1,0 +1,222 @@
+"""Shards of token files: their names, and rows that are written to them.
+
+Each shard is put in place when it is whole, and then recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hf_bpe._utils.files import staged_folder
+from hf_bpe.token_files._formats import FORMATS
+from hf_bpe.token_files._formats.writer import TokenWriter
+from hf_bpe.token_files._options import TokenFileOptions
+from hf_bpe.token_files._rows import Chunk
+
+INDEX, MANIFEST = "index.json", "manifest.json"
+SHARD_FILES = {re.compile(r"(?:[0-9]{5}-of-[0-9]{5}/)?[^/\\]{1,255}"): int}
+"""The shape of the files of a shard in a manifest: their names and sizes."""
+
+
+class Target:
+    """The files that are written with some options.
+
+    Args:
+        options: the format, and what else decides which files there are, and their columns.
+        output: the path of the file with the ids, with or without its suffix; for MDS, of a folder.
+
+    Raises:
+        ValueError: the path ends in the suffix of another format.
+    """
+
+    def __init__(self, options: TokenFileOptions, output: Path) -> None:
+        self.format, share = FORMATS[options.format], options.share
+        self.shard_tokens = self.format.shard_tokens if options.shard_tokens is None else options.shard_tokens
+        self._columns, self._has_mask = options.copy_columns, options.loss_mask is not None
+        # The suffixes of this run, and those of runs with other options, too.
+        masks = [self.format.mask_suffix] if self.format.mask_suffix else []
+        self._all_suffixes = [*self.format.suffixes, *masks]
+        self._suffixes = self._all_suffixes if self._has_mask else self.format.suffixes
+        suffix = self.format.suffixes[0]
+        others = {other.suffixes[0] for other in FORMATS.values()} - {suffix}
+        name = output.name or str(output)  # the folder may be one that stands for a URL
+        if options.format == "npy" and output.suffix != ".npy":
+            fitting = ", ".join(repr(name) for name, other in FORMATS.items() if output.suffix == other.suffixes[0])
+            way_out = f"; {output.suffix} is for the formats {fitting}: give one of them as format" if fitting else ""
+            raise ValueError(f"output: expected a name that ends in .npy, got {name!r}{way_out}")
+        if output.suffix in others or not output.name:
+            raise ValueError(
+                f"output: expected a name that ends in {suffix} for format {options.format!r}, got {name!r}"
+            )
+        if self.format.is_folder:
+            self.folder, self._stem = output if share is None else output / share.name, "shard"
+            self.manifest = self.folder / MANIFEST
+        else:
+            self.folder, stem = output.parent, output.name.removesuffix(suffix)
+            self._stem = stem if share is None else f"{stem}-{share.name}"
+            self.manifest = self.folder / f"{self._stem}.{MANIFEST}"
+
+    def names(self, number: int) -> list[str]:
+        """Return the names of the files of a shard, that with ids first; a single shard has number 0."""
+        return self._names(None if self.shard_tokens is None else number, self._suffixes)
+
+    def single_there(self) -> list[Path]:
+        """Return the paths of the files of a single shard, which an earlier run may have left."""
+        return [self.folder / name for name in self._names(None, self._all_suffixes)]
+
+    def _names(self, number: int | None, suffixes: Sequence[str]) -> list[str]:
+        if self.format.is_folder:
+            stem = f"{self._stem}.{number or 0:05}"
+        else:
+            stem = self._stem if number is None else f"{self._stem}-{number:05}"
+        return [stem + suffix for suffix in suffixes]
+
+    def make(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> TokenWriter:
+        """Return a writer of a shard."""
+        if self.format.holds_columns:
+            return self.format.make(paths, dtype=dtype, columns=self._columns, has_mask=self._has_mask)
+        return self.format.make(paths, dtype=dtype)
+
+    @property
+    def about_all(self) -> list[Path]:
+        """The files that describe all shards, which are written last."""
+        return [self.manifest, *([self.folder / INDEX] if self.format.make_index else [])]
+
+    def shards_there(self) -> list[Path]:
+        """Return files with names of numbered shards, which an earlier run may have left."""
+        if not self.folder.is_dir():
+            return []
+        # Numbers from 100,000 on are longer, but so are dates.
+        pattern = self._shard_name("[0-9]{5}")
+        return sorted(path for path in self.folder.iterdir() if pattern.fullmatch(path.name))
+
+    def has_name(self, name: str) -> bool:
+        """Return whether a file of this output may have a name."""
+        others = (*self._names(None, self._all_suffixes), *(path.name for path in self.about_all))
+        return name in others or self._shard_name("[0-9]{5,}").fullmatch(name) is not None
+
+    def _shard_name(self, number: str) -> re.Pattern[str]:
+        # The stem may have digits itself, as that of part 0 does.
+        stem = re.escape(self._stem + ("." if self.format.is_folder else "-"))
+        return re.compile(f"{stem}{number}(?:{'|'.join(map(re.escape, self._all_suffixes))})")
+
+    def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
+        """Return the name and content of the file about all shards; None if the format has none."""
+        if self.format.make_index is None:
+            return None
+        return INDEX, json.dumps(self.format.make_index(shards), sort_keys=True)
+
+
+class ShardRecord(NamedTuple):
+    """A shard that is in place.
+
+    Attributes:
+        files: name → number of bytes.
+        tokens, rows: how many ids and rows it holds.
+        details: what the index of the format says about it.
+        modified: name → when the file was written, in nanoseconds.
+    """
+
+    files: dict[str, int]
+    tokens: int
+    rows: int
+    details: dict[str, Any]
+    modified: dict[str, int]
+
+
+class ShardWriter:
+    """Write a stream of rows to shards, each of which ends with the row that brings it to `shard_tokens` ids."""
+
+    def __init__(
+        self,
+        target: Target,
+        folder: Path,
+        make: Callable[[Sequence[Path]], TokenWriter],
+        records: list[ShardRecord],
+        committed: Callable[[ShardRecord], None],
+        needs_one: bool = True,
+    ) -> None:
+        self._needs_one = needs_one
+        self._target, self._folder, self._make = target, folder, make
+        self._records, self._committed = records, committed
+
+    def write(self, chunks: Iterable[Chunk]) -> None:
+        """Write all rows; the last one must end with the last chunk."""
+        left: Iterator[Chunk] = iter(chunks)
+        first = next(left, None)
+        is_needed = self._needs_one and not self._records  # a corpus without text has one shard, with nothing in it
+        while first is not None or is_needed:
+            first = self._write_shard(first, left)
+            is_needed = False
+
+    def _write_shard(self, first: Chunk | None, left: Iterator[Chunk]) -> Chunk | None:
+        """Write a shard that begins with a chunk, and return the part of a chunk that the next one begins with."""
+        names = self._target.names(len(self._records))
+        tokens = rows = 0
+        rest: Chunk | None = None
+        with ExitStack() as stack:
+            staging = stack.enter_context(staged_folder(self._folder, last=names[:1]))
+            writer = stack.enter_context(self._make([staging / name for name in names]))
+            chunk = first
+            while chunk is not None:
+                chunk, rest = self._cut(chunk, self._target.shard_tokens, tokens)
+                writer.append(chunk)
+                tokens += len(chunk.ids)
+                rows += len(chunk.ends)
+                maximum = self._target.format.max_ids
+                if maximum is not None and tokens > maximum:
+                    raise ValueError(
+                        f"got a file of more than {maximum} ids, the limit of this format; give shard_tokens"
+                    )
+                chunk = next(left, None) if rest is None else None
+            details = dict(writer.finish())
+            files = {name: (staging / name).stat().st_size for name in names}
+            modified = {name: (staging / name).stat().st_mtime_ns for name in names}
+        record = ShardRecord(files, tokens, rows, details, modified)
+        self._records.append(record)
+        self._committed(record)
+        return next(left, None) if rest is not None and len(rest.ids) == 0 else rest
+
+    @staticmethod
+    def _cut(chunk: Chunk, shard_tokens: int | None, tokens: int) -> tuple[Chunk, Chunk | None]:
+        """Return the part of a chunk that belongs to a shard with `tokens` ids, and the rest; None if all does."""
+        if shard_tokens is None:
+            return chunk, None
+        last = int(np.searchsorted(chunk.ends, shard_tokens - tokens))
+        if last == len(chunk.ends):
+            return chunk, None
+        end = int(chunk.ends[last])
+        ids, ends, values = chunk
+        rest = Chunk(ids[end:], ends[last + 1 :] - end, values[last + 1 :])
+        return Chunk(ids[:end], ends[: last + 1], values[: last + 1]), rest
+
+
+def without_empty_rows(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Yield chunks that begin at the end of a row, without empty ones and without that end."""
+    is_first = True
+    for ids, ends, values in chunks:
+        left_out = int(np.searchsorted(ends, 0, "right")) if is_first else 0
+        if len(ids) or len(ends) > left_out:
+            yield Chunk(ids, ends[left_out:], values[left_out:])
+            is_first = False
+
+
+def check_in_place(folder: Path, records: Iterable[ShardRecord], work: Path) -> None:
+    """Raise a ValueError if a file of a shard is missing, or was written again."""
+    for record in records:
+        for name, size in record.files.items():
+            path = folder / name
+            found = path.stat() if path.is_file() else None
+            if found is None or (found.st_size, found.st_mtime_ns) != (size, record.modified[name]):
+                raise ValueError(
+                    f"{path} is missing or has changed since it was written, or was copied without its time; copy it "
+                    f"with its time (cp -p, rsync -t), or delete {work} to encode again"
+                )
