@@ -10,7 +10,7 @@ from hf_bpe._utils.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from hf_bpe.token_files._manifest import EncodedFiles
-    from hf_bpe.token_files._merging import merge_manifests
+    from hf_bpe.token_files._parts.merge import merge_manifests
 
 __all__ = ["EncodedFiles", "merge_manifests"]
 
@@ -19,6 +19,6 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "EncodedFiles": "hf_bpe.token_files._manifest",
-        "merge_manifests": "hf_bpe.token_files._merging",
+        "merge_manifests": "hf_bpe.token_files._parts.merge",
     },
 )

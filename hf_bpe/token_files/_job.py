@@ -24,8 +24,8 @@ from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._formats.arrow import COLUMN
 from hf_bpe.token_files._loss_masks import MASK_COLUMN
 from hf_bpe.token_files._options import TokenFileOptions
+from hf_bpe.token_files._parts.shares import plan_digest, sources_of_share
 from hf_bpe.token_files._publish.shards import Target
-from hf_bpe.token_files._shares import plan_digest, sources_of_share
 
 
 class Job(NamedTuple):
