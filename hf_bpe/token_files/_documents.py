@@ -23,7 +23,7 @@ from hf_bpe.encoding._safe_cuts import cut_into_blocks
 from hf_bpe.encoding._streaming import BLOCK_BYTES
 from hf_bpe.token_files._loss_masks import Ranges, mark, with_ranges, without_ends, without_last_ids
 from hf_bpe.token_files._options import TokenFileOptions
-from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._packing import Chunk
 
 _Item = TypeVar("_Item")
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe.encoding._encoder import AnyText, Ids, Numbers
-from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._packing import Chunk
 
 Ranges = Sequence[tuple[int, int]]
 

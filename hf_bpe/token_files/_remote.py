@@ -30,10 +30,10 @@ from hf_bpe._utils.object_stores import (
     upload,
 )
 from hf_bpe._utils.paths import is_url
-from hf_bpe.token_files._encoding import encode_sources
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, with_urls
 from hf_bpe.token_files._resume.record import LOG
+from hf_bpe.token_files._run_job import run_job
 
 _OUTPUT = "output"  # the folder of the files in a work folder
 _RECORD = ".uploading"  # after the name of the manifest, while files are uploaded; lists of files leave it out
@@ -71,7 +71,7 @@ class Places:
     def encode(self, job: Job, workers: int, show_progress: bool, overwrite: bool) -> EncodedFiles:
         """Encode what a job reads, whose target is the local output, and upload its files."""
         if not is_url(self._given):
-            return encode_sources(job, workers, self.work, show_progress, overwrite)
+            return run_job(job, workers, self.work, show_progress, overwrite)
         folder, _ = parent_and_name(self._given)
         local = self.output.parent
         store = _Store(folder, local, self._options)
@@ -87,7 +87,7 @@ class Places:
         if not overwrite:
             is_begun = self.work is not None and (self.work / LOG).exists()  # else its first run has found nothing
             store.check_free(job, old, run, is_begun)
-        written = encode_sources(job, workers, self.work, show_progress, overwrite)
+        written = run_job(job, workers, self.work, show_progress, overwrite)
         store.publish(written, job, old, overwrite, run)
         return with_urls(written, store.url)
 

@@ -13,7 +13,7 @@ _LIMITS = {
     "piece_values": "_resume.pieces._MAX_VALUES",
     "read_ids": "_resume.pieces._READ_IDS",
     "block_bytes": "_documents.BLOCK_BYTES",
-    "unit_bytes": "_stream._UNIT_BYTES",
+    "unit_bytes": "_workers._UNIT_BYTES",
 }
 
 

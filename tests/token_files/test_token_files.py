@@ -19,7 +19,7 @@ from hf_bpe import BPETokenizer, Source
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import merge_manifests
 from hf_bpe.token_files._formats import FORMATS
-from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._packing import Chunk
 from support.cases import case
 from support.killing import forked, kill_before_move
 from support.profiles import by_profile, scaled
@@ -117,7 +117,7 @@ def test_files_do_not_depend_on_workers_or_pieces(tokenizer, tmp_path, monkeypat
         written = tokenizer.encode_files(sources, tmp_path / f"{workers}" / "out", **running, **options)
         assert contents(written) == expected
         assert not [*(tmp_path / f"{workers}").glob(".*")]
-    monkeypatch.setattr("hf_bpe.token_files._encoding.number_of_processes", lambda units, workers: workers)
+    monkeypatch.setattr("hf_bpe.token_files._run_job.number_of_processes", lambda units, workers: workers)
     if sys.platform.startswith("linux"):
         assert contents(tokenizer.encode_files(sources, tmp_path / "2p" / "out", num_workers=2, **options)) == expected
 

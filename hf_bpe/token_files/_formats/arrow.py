@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hf_bpe.encoding._encoder import Ids
 from hf_bpe.token_files._formats.writer import TokenWriter, WholeRows, close_all
 from hf_bpe.token_files._loss_masks import MASK_COLUMN, split_mask
-from hf_bpe.token_files._rows import Chunk, Values
+from hf_bpe.token_files._packing import Chunk, Values
 
 COLUMN = "input_ids"
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hf_bpe.encoding._streaming import NpyWriter
 from hf_bpe.token_files._formats.writer import TokenWriter, close_all
-from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._packing import Chunk
 
 MAX_LLMC_IDS = 2**31 - 1
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hf_bpe.token_files._formats.writer import TokenWriter, close_all
 from hf_bpe.token_files._loss_masks import split_mask
-from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._packing import Chunk
 
 _NAME = "Unknown Tokenizer"  # what datatrove writes for a tokenizer without a name
 

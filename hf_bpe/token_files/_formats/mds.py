@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids
 from hf_bpe.token_files._formats.writer import Spool, TokenWriter, WholeRows, close_all
-from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._packing import Chunk
 
 _CONFIG: dict[str, Any] = {
     "version": 2,

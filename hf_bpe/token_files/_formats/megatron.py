@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.token_files._formats.writer import RowLengths, Spool, TokenWriter, close_all
-from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._packing import Chunk
 
 _MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
 _CODES = {np.dtype("<u2"): 8, np.dtype("<i4"): 4}

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids, Numbers
-from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._packing import Chunk
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -19,7 +19,7 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._formats.writer import TokenWriter
 from hf_bpe.token_files._options import TokenFileOptions
-from hf_bpe.token_files._rows import Chunk
+from hf_bpe.token_files._packing import Chunk
 
 INDEX, MANIFEST = "index.json", "manifest.json"
 SHARD_FILES = {re.compile(r"(?:[0-9]{5}-of-[0-9]{5}/)?[^/\\]{1,255}"): int}

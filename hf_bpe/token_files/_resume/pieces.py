@@ -29,7 +29,7 @@ from hf_bpe._utils.work_log import checksum, open_own
 from hf_bpe.counting._error_policy import SKIPPED, Skipped
 from hf_bpe.counting._sources import Shard
 from hf_bpe.token_files._documents import DocumentEncoder, Place
-from hf_bpe.token_files._rows import Chunk, Values
+from hf_bpe.token_files._packing import Chunk, Values
 
 _MAX_IDS, _MAX_DOCUMENTS = 1 << 26, 1 << 22
 _MAX_VALUES = 1 << 24  # bytes of the values of other columns

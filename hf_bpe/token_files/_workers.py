@@ -21,10 +21,10 @@ from hf_bpe._utils.progress import make_bar
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._sources import Shard
 from hf_bpe.token_files._documents import DocumentEncoder, Place
+from hf_bpe.token_files._packing import Chunk
 from hf_bpe.token_files._publish.shards import ShardRecord
 from hf_bpe.token_files._resume.pieces import EncodedPiece, PieceFolder, Report
 from hf_bpe.token_files._resume.record import Position, RunLog, Totals
-from hf_bpe.token_files._rows import Chunk
 
 _SECONDS = 0.5  # between two states of the bar
 _UNIT_BYTES = 1 << 26

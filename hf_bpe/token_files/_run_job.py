@@ -1,4 +1,4 @@
-"""Encode sources to token files; see `BPETokenizer.encode_files`."""
+"""Run a job: encode its sources to shards, and put these in place with their manifest."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hf_bpe._native_core import require_core
 from hf_bpe._utils.files import scratch_folder
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, make_manifest, write_manifest
+from hf_bpe.token_files._packing import Chunk, pack
 from hf_bpe.token_files._publish.replace import (
     check_free,
     files_to_replace,
@@ -22,11 +23,10 @@ from hf_bpe.token_files._publish.replace import (
 from hf_bpe.token_files._publish.shards import ShardRecord, ShardWriter, Target, check_in_place, without_empty_rows
 from hf_bpe.token_files._resume.pieces import PieceFolder
 from hf_bpe.token_files._resume.record import LOG, RunLog
-from hf_bpe.token_files._rows import Chunk, pack
-from hf_bpe.token_files._stream import DirectStream, EncodingProgress, PieceStream, in_units, number_of_processes
+from hf_bpe.token_files._workers import DirectStream, EncodingProgress, PieceStream, in_units, number_of_processes
 
 
-def encode_sources(
+def run_job(
     job: Job, workers: int, work_dir: Path | None, show_progress: bool, overwrite: bool = False
 ) -> EncodedFiles:
     """Write the token files and the manifest."""
