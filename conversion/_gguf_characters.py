@@ -25,12 +25,9 @@ from hf_bpe.conversion._llama_cpp import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED,
 from hf_bpe.core._characters import BYTE_TOKENS, Characters
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._merge_trees import last_pair
-from hf_bpe.encoding._token_bytes import SPACE
 from hf_bpe.encoding._token_finder import TokenFinder
-from hf_bpe.normalizers._names import Part, canonical_normalizer
-
-_PREPEND: Part = {"type": "Prepend", "prepend": SPACE}
-_REPLACE: Part = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
+from hf_bpe.normalizers._normalizer import Normalizer
+from hf_bpe.normalizers._steps import PREPENDS_SPACE, SPACE, WRITES_SPACE
 
 
 def read_model(metadata: Metadata, tokens: list[str], types: list[int]) -> tuple[BPEModel, dict[int, AddedToken]]:
@@ -63,13 +60,13 @@ def read_model(metadata: Metadata, tokens: list[str], types: list[int]) -> tuple
     by_token = dict(zip(map(str.encode, tokens), scores, strict=True))
     made = _merges_of_scores(texts, {token: by_token[token] for token in texts})
     prefixes = metadata.flag("add_space_prefix", True)
-    parts = [_PREPEND, _REPLACE] if prefixes else [_REPLACE]
+    steps = [PREPENDS_SPACE, WRITES_SPACE] if prefixes else [WRITES_SPACE]
     model = BPEModel(
         vocab,
         [*made.values()],
         tuple(specials),
         None,
-        normalizer=canonical_normalizer({"type": "Sequence", "normalizers": parts}),
+        normalizer=Normalizer.of(steps).canonical,
         characters=Characters(True, unknown),
     )
     return model, added

@@ -20,7 +20,6 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.encoding._encoder import AnyText, as_str
 from hf_bpe.encoding._factory import pre_tokenize
-from hf_bpe.normalizers._apply import get_normalizer
 
 _ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals with 16 colors, which the terminal defines
 
@@ -107,15 +106,14 @@ def _show_pre_tokens(tokenizer: AnyTokenizer, text: AnyText, maximum: int) -> Sh
     pipeline = as_pipeline(tokenizer)
     model, added = pipeline.model, pipeline.added_tokens
     given = as_str(text)
-    normalizer = None if model.normalizer is None else get_normalizer(model.normalizer)
-    if normalizer is not None and any(token.normalized for token in added.values()):
+    if model.normalizer is not None and any(token.normalized for token in added.values()):
         raise ValueError("pre_tokens: not shown if added tokens are found in normalized text")
     found: list[ShownToken] = []
     for part in AddedTokenSplitter(added).split(given):
         if isinstance(part, int):
             found.append(ShownToken(part, added[part].content.encode(), True))
             continue
-        words = part if normalizer is None else normalizer.apply(part)
+        words = model.normalization.apply(part)
         words = f" {words}" if pipeline.add_prefix_space and words and not words.startswith(" ") else words
         data = words.encode("utf-8", "surrogateescape")
         found += [ShownToken(-1, word, False) for word in pre_tokenize(data, model.pre_tokenizer) if word]

@@ -296,9 +296,9 @@ def _check(model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
     if model.pattern is not None and not model.pre_tokenizer.has_scanner:
         known = ", ".join(sorted(WITH_SCANNER))
         raise ValueError(f"{_REFUSED}its pattern is {short_repr(model.pattern)}, expected one of {known}, or None")
-    if model.normalizer not in (None, "NFC"):
+    if not (model.normalization.is_identity or model.normalization.is_nfc):
         raise ValueError(f"{_REFUSED}it has the normalizer {short_repr(model.normalizer)}, expected 'NFC' or none")
-    for token in added_tokens if model.normalizer is not None else ():
+    for token in added_tokens if model.normalization.is_nfc else ():
         if token.normalized and not is_separate(token.content):
             raise ValueError(
                 f"{_REFUSED}the added token {token.content!r} is found in normalized text, where it changes or joins "

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +17,10 @@ import numpy.typing as npt
 from hf_bpe.canonical._character_classes import span_of_beginning
 from hf_bpe.canonical._neighbors import Bits
 from hf_bpe.canonical._token_texts import TokenTexts, decode_beginning
-from hf_bpe.normalizers._apply import get_normalizer
+from hf_bpe.normalizers._normalizer import NFC
 
 _SEGMENTS = 1 << 11  # results that are kept
 _LONGEST_KEPT = 64  # characters
-
-_FORM: Literal["NFC"] = "NFC"
 
 
 class NormalForm:
@@ -71,7 +68,7 @@ class NormalForm:
         Tokens of `never` are arbitrary. A token that ends inside a character may follow if some character completes it.
         """
         whole, rest = decode_beginning(text) or ("", b"")
-        begin = get_normalizer(_FORM).last_segment(whole, len(whole) - 1)
+        begin = NFC.last_segment(whole, len(whole) - 1)
         segment = whole[begin:]
         return (self._kept if len(segment) <= _LONGEST_KEPT else self._after)(segment, rest)
 
@@ -104,7 +101,7 @@ class NormalForm:
             return False
         if not rest:
             return True
-        begin = get_normalizer(_FORM).last_segment(segment + text, len(segment + text) - 1)
+        begin = NFC.last_segment(segment + text, len(segment + text) - 1)
         return _some_completes((segment + text)[begin:], rest)
 
     def _add_parts(self, token: bytes, token_id: int) -> None:
@@ -129,17 +126,17 @@ class NormalForm:
 def has_segment(text: bytes) -> bool:
     """Say whether a segment begins in a text, which may end with a part of a character."""
     whole, _ = decode_beginning(text) or ("", b"")
-    return any(map(get_normalizer(_FORM).begins_segment, reversed(whole)))
+    return any(map(NFC.begins_segment, reversed(whole)))
 
 
 def is_separate(text: str) -> bool:
     """Say whether a text stays as it is after any other, and does not change that."""
-    return _is_in_form(text) and get_normalizer(_FORM).begins_segment(text[:1])
+    return _is_in_form(text) and NFC.begins_segment(text[:1])
 
 
 def _is_in_form(text: str) -> bool:
     # Python knows more characters than `tokenizers`, which decides.
-    return unicodedata.is_normalized(_FORM, text) or get_normalizer(_FORM).apply(text) == text
+    return unicodedata.is_normalized("NFC", text) or NFC.apply(text) == text
 
 
 def _kinds_of_characters(codes: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.bool_], frozenset[str]]:
@@ -152,27 +149,24 @@ def _kinds_of_characters(codes: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.
     is_given = np.zeros(0x110000, bool)
     is_given[codes] = True
     is_given[:0x80] = is_given[0xD800:0xE000] = False
-    normalizer = get_normalizer(_FORM)
     text = "".join(map(chr, np.flatnonzero(is_given).tolist()))
-    joins = frozenset(char for char in text if not normalizer.begins_segment(char))
+    joins = frozenset(char for char in text if not NFC.begins_segment(char))
     is_plain[[ord(char) for char in text if char in joins or not _is_in_form(char)]] = False
     return is_plain, joins
 
 
 def _lead(text: str) -> str:
     """Return the first characters of a text that do not begin a segment."""
-    normalizer = get_normalizer(_FORM)
-    return text[: next((at for at, char in enumerate(text) if normalizer.begins_segment(char)), len(text))]
+    return text[: next((at for at, char in enumerate(text) if NFC.begins_segment(char)), len(text))]
 
 
 @lru_cache(maxsize=1 << 14)
 def _some_completes(segment: str, rest: bytes) -> bool:
     """Say whether some character that completes a part of one keeps a text in the form."""
-    normalizer = get_normalizer(_FORM)
     first, stop = span_of_beginning(rest)
     for code in range(first, stop):
         if not 0xD800 <= code <= 0xDFFF:
             char = chr(code)
-            if _is_in_form(char if normalizer.begins_segment(char) else segment + char):
+            if _is_in_form(char if NFC.begins_segment(char) else segment + char):
                 return True
     return False

@@ -17,7 +17,7 @@ from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong
 from hf_bpe.core._characters import Characters
 from hf_bpe.core._provenance import Origin, make_signature, origin_of_first, parse_origin
 from hf_bpe.core._special_tokens import check_special_tokens, check_special_tokens_in
-from hf_bpe.normalizers._names import canonical_normalizer
+from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.pretokenizers._pattern import GPT2, UNICODE_VERSION, Pattern
 
@@ -26,7 +26,6 @@ Merge = tuple[bytes, bytes]
 
 MAX_TOKEN_BYTES = 1 << 26
 """The largest total size in bytes of a model's tokens. The largest vocabularies in use have about 2 million bytes."""
-
 
 MODEL_OPTIONS = ("ignore_merges", "normalizer", "drop_missing_bytes")
 """The fields that decide ids besides tokens, merges and pattern, and are rarely set."""
@@ -58,8 +57,8 @@ class BPEModel:
         ignore_merges: encode a pre-token that is an ordinary token as that token, whatever the merges make of it; so
             tokens that no merges make can still occur. tiktoken encodes this way, and `tokenizers` with the option of
             this name.
-        normalizer: what is done to text before it is split, as `hf_bpe.normalizers.canonical_normalizer` takes it;
-            stored as it returns it: "NFC", the JSON of another normalizer, or None.
+        normalizer: what is done to text before it is split, as `hf_bpe.normalizers.Normalizer.parse` takes it; stored
+            in its canonical form: "NFC", the JSON of another normalizer, or None.
         characters: the alphabet of a model in the manner of SentencePiece, whose merges begin with characters; None for
             bytes. The pattern is then None or a `hf_bpe.pretokenizers.Metaspace`.
         drop_missing_bytes: drop bytes that have no token, as `tokenizers` does for a model without `unk_token`; the
@@ -102,7 +101,6 @@ class BPEModel:
     def __post_init__(self) -> None:
         ids = _checked_ids(self.vocab)
         is_in_order = [*self.vocab] == [*ids.values()]
-        vocab = dict(self.vocab) if is_in_order else dict(zip(ids.values(), ids, strict=True))
         if not isinstance(self.characters, Characters | None):
             raise wrong_type("characters", "Characters or None", self.characters)
         are_bytes = self.characters is None
@@ -110,10 +108,9 @@ class BPEModel:
         specials = sorted(given, key=lambda special: ids.get(special.encode(), -1))
         check_special_tokens_in(specials, ids, are_bytes=are_bytes)
         set_field = object.__setattr__  # the only way to set a field of a frozen dataclass
-        set_field(self, "vocab", vocab)
+        set_field(self, "vocab", dict(self.vocab) if is_in_order else dict(zip(ids.values(), ids, strict=True)))
         set_field(self, "_merge_ids", getattr(self.merges, "ids", None))
-        no_parts = {special.encode() for special in specials}
-        set_field(self, "merges", _checked_merges(self.merges, ids, no_parts))
+        set_field(self, "merges", _checked_merges(self.merges, ids, {special.encode() for special in specials}))
         set_field(self, "special_tokens", tuple(specials))
         set_field(self, "_special_ids", {special: ids[special.encode()] for special in specials})
         if not isinstance(self.pattern, str | None) or self.pattern != self._pre_tokenizer.canonical:
@@ -131,7 +128,7 @@ class BPEModel:
             raise ValueError("ignore_merges: expected False, as the model has characters")
         if self.drop_missing_bytes:
             set_field(self, "drop_missing_bytes", self.lacks_bytes)
-        set_field(self, "normalizer", canonical_normalizer(self.normalizer))
+        set_field(self, "normalizer", Normalizer.parse(self.normalizer).canonical)
 
     @classmethod
     def of(
@@ -149,6 +146,11 @@ class BPEModel:
     def pre_tokenizer(self) -> Pattern:
         """The pattern as a value, with what follows from it."""
         return self._pre_tokenizer
+
+    @property
+    def normalization(self) -> Normalizer:
+        """The normalizer as a value, with what follows from it."""
+        return Normalizer.parse(self.normalizer)
 
     @property
     def options(self) -> dict[str, bool | str | None]:

@@ -19,8 +19,7 @@ from hf_bpe._utils.arguments import check_ids, check_int, checked, refuse_unknow
 from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_model
 from hf_bpe.core._special_tokens import check_special_tokens, unused_name
 from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
-from hf_bpe.counting._normalized_sources import normalized_input
-from hf_bpe.counting._normalized_texts import with_normalizer
+from hf_bpe.counting._normalized_texts import normalized_input
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing._pruning import Pruning, count_tokens
@@ -117,23 +116,22 @@ def extend(
     require_core("extended vocabularies")
     number = check_int("number", number, 0)
     refuse_unknown("extend", options, ContinuingOptions.__annotations__)
-    normalizer = model.normalizer
     specials = [*model.special_tokens, *check_special_tokens(special_tokens or ())]
     found_first = tokens_to_split_at([*specials, *split_at])
-    input = normalized_input(input, found_first, normalizer, model.pre_tokenizer)
+    input = normalized_input(input, found_first, model.normalization, model.pre_tokenizer)
     is_nothing = isinstance(input, (list, tuple)) and not input
     if {*found_first}.difference(specials) and not isinstance(input, WordCounts) and not is_nothing:
         given = {name: value for name, value in options.items() if name in COUNTING_CHECKS}
         counting = cast("CountingOptions", given)
         counted = count(input, pattern=model.pre_tokenizer, special_tokens=found_first, **counting)
         input = counted.with_special_tokens([*dict.fromkeys(specials)])
-    initial = with_normalizer(model, None)
+    initial = model if model.normalizer is None else model.with_checked(normalizer=None)
     longer = train(input, model.vocab_size + number, special_tokens, **options, initial=initial)
     new = [token_id for token_id in longer.vocab if token_id not in model.vocab]
     following = count_from(max([-1, *model.vocab, *reserved]) + 1)
     ids = dict(zip(new, following, strict=False))
     vocab = {ids.get(token_id, token_id): token for token_id, token in longer.vocab.items()}
-    return _with_same_ids(model, with_normalizer(replace(longer, vocab=vocab), normalizer))
+    return _with_same_ids(model, replace(longer, vocab=vocab, normalizer=model.normalizer))
 
 
 def tokens_to_split_at(tokens: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ its spaces as `▁`. Only text with a `▁` is normalized, to spaces.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +17,15 @@ from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
-from hf_bpe.encoding._token_bytes import SPACE, WRITES_SPACE, token_bytes, writes_spaces
-from hf_bpe.normalizers._names import canonical_normalizer, parts_of_normalizer
+from hf_bpe.encoding._token_bytes import token_bytes, writes_spaces
+from hf_bpe.normalizers._normalizer import Normalizer
+from hf_bpe.normalizers._steps import PREPENDS_SPACE, SPACE, WRITES_SPACE, Step
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _SPACE_BYTES = SPACE.encode()
-_READS_SPACE = {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}
-_PREPENDS = {"type": "Prepend", "prepend": SPACE}
-_NOTHING = '{"type":"Sequence","normalizers":[]}'
+_READS_SPACE: Step = {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}
 _NO_BYTE = 2**32 - 1  # for the core: the byte has no token, because its character has one
 _NEVER, _UNLESS_SPACE, _ALWAYS, _FIRST = range(4)  # PrefixSpace of the core
 _SCHEMES = {"never": _NEVER, "always": _UNLESS_SPACE, "first": _FIRST}
@@ -48,24 +47,24 @@ class CharacterModelEncoder(NormalizingEncoder):
         added_tokens: tuple[AddedTokenTuple, ...] = (),
     ) -> None:
         model = core.model
-        parts = parts_of_normalizer(model.normalizer)
+        steps = model.normalization.steps
         has_spaces = writes_spaces(model)
-        others, prepends = _without_spaces(parts) if has_spaces else (parts, False)
+        others, prepends = _without_spaces(steps) if has_spaces else (steps, False)
         # The core does not put a space before text, but its normalizer does, if tokens are searched in the result, or
         # if Metaspace puts one there, too, by its own rule.
         is_alone = model.pre_tokenizer.metaspace is None
         self._prepends = prepends and (not is_alone or any(token.normalized for token in added_tokens))
         self._is_prefixed = self._prepends and is_alone
         self._reads_spaces = False  # until it is known
-        given = [*others, *([{**_PREPENDS, "prepend": " "}] if self._prepends else [])]
-        is_searched_raw = WRITES_SPACE not in parts
+        given = [*others, *([{**PREPENDS_SPACE, "prepend": " "}] if self._prepends else [])]
+        is_searched_raw = WRITES_SPACE not in steps
         check_character_tokens(model, added_tokens)
         reads = [_READS_SPACE] if has_spaces else []
         super().__init__(
             core,
             rebuild,
             added_tokens,
-            normalizer=_as_normalizer([*given, *reads]),
+            normalizer=Normalizer.of([*given, *reads]),
             searches_raw_text=is_searched_raw and not others and not prepends,
         )
         # Whether all that normalization does is to read spaces.
@@ -155,7 +154,7 @@ def make_character_encoder(
         triples = ((ids[first], ids[second], ids[first + second]) for first, second in model.merges)
         merge_ids = array("I", (token_id for triple in triples for token_id in triple)).tobytes()
     prefix = _SCHEMES[metaspace.prepend_scheme] if metaspace is not None else _NEVER
-    if metaspace is None and has_spaces and _without_spaces(parts_of_normalizer(model.normalizer))[1]:
+    if metaspace is None and has_spaces and _without_spaces(model.normalization.steps)[1]:
         prefix = _ALWAYS
     unk_token = None if characters.byte_fallback else characters.unk_token
     core = native.Encoder.of_characters(
@@ -169,29 +168,25 @@ def make_character_encoder(
         splits=splits,
         unknown_id=None if unk_token is None else ids[unk_token.encode()],
         fuses_unknown=unk_token is not None and characters.fuse_unk,
-        keeps_spaces=has_spaces and WRITES_SPACE in parts_of_normalizer(model.normalizer),
+        keeps_spaces=has_spaces and WRITES_SPACE in model.normalization.steps,
         **instructions,
     )
     return CharacterModelEncoder(core, rebuild)
 
 
-def _without_spaces(parts: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """Return normalizers without the last ones that only write spaces, and whether one puts a space before text."""
-    others, prepends = [*parts], 0
-    while others and others[-1] in (WRITES_SPACE, _PREPENDS) and prepends + (others[-1] == _PREPENDS) < 2:
-        prepends += others.pop() == _PREPENDS
+def _without_spaces(steps: Sequence[Step]) -> tuple[Sequence[Step], bool]:
+    """Return steps without the last ones that only write spaces, and whether one puts a space before text."""
+    others, prepends = [*steps], 0
+    while others and others[-1] in (WRITES_SPACE, PREPENDS_SPACE) and prepends + (others[-1] == PREPENDS_SPACE) < 2:
+        prepends += others.pop() == PREPENDS_SPACE
     return others, prepends == 1
-
-
-def _as_normalizer(parts: list[dict[str, Any]]) -> str:
-    return canonical_normalizer({"type": "Sequence", "normalizers": parts}) or _NOTHING
 
 
 def check_character_tokens(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...]) -> None:
     """Raise a ValueError if a model with characters cannot have an added token."""
-    parts = parts_of_normalizer(model.normalizer)
-    others, prepends = _without_spaces(parts)
-    if not writes_spaces(model) or WRITES_SPACE in parts or not (others or prepends):
+    steps = model.normalization.steps
+    others, prepends = _without_spaces(steps)
+    if not writes_spaces(model) or WRITES_SPACE in steps or not (others or prepends):
         return
     for token in added_tokens:
         if token.normalized and (prepends or " " in token.content or SPACE in token.content):

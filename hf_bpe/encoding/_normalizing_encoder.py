@@ -31,7 +31,8 @@ from hf_bpe.encoding._encoder import (
 )
 from hf_bpe.encoding._mixed_texts import Encoded, encode_each
 from hf_bpe.encoding._normalized_tokens import normalized_tokens
-from hf_bpe.normalizers._apply import get_normalizer, utf8
+from hf_bpe.normalizers._backend import utf8
+from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
 if TYPE_CHECKING:
@@ -67,17 +68,16 @@ class NormalizingEncoder(Encoder):
         rebuild: Rebuild,
         added_tokens: tuple[AddedTokenTuple, ...] = (),
         *,
-        normalizer: str | None = None,
+        normalizer: Normalizer | None = None,
         searches_raw_text: bool = False,
     ) -> None:
         self._base = raw
         self._raw = raw.with_added_tokens(added_tokens)
-        normalizer = normalizer or raw.model.normalizer or "NFC"
-        self._normalizer = get_normalizer(normalizer)
+        self._normalizer = raw.model.normalization if normalizer is None else normalizer
         self._rebuild = rebuild
         self._added_tokens = added_tokens
         self._raw_tokens = tuple(token for token in added_tokens if searches_raw_text or not token.normalized)
-        normalized = {} if searches_raw_text else normalized_tokens(added_tokens, normalizer)
+        normalized = {} if searches_raw_text else normalized_tokens(added_tokens, self._normalizer)
         self._stretches = raw.with_added_tokens(tuple(normalized.values()))
         self._whole = raw.with_added_tokens((*self._raw_tokens, *normalized.values()))
         # An encoder has one token for each content. If tokens of both kinds share one, all text is encoded in segments.
@@ -341,8 +341,8 @@ class NormalizingEncoder(Encoder):
                     [data], self._of_part(options.after(position), start)
                 )
                 position += len(data)
-                places[:, 0] = offsets[start] + begins[places[:, 0]]
-                places[:, 1] = offsets[start] + ends[places[:, 1] - 1]
+                places[:, 0] = offsets[start] + np.asarray(begins)[places[:, 0]]
+                places[:, 1] = offsets[start] + np.asarray(ends)[places[:, 1] - 1]
             places[:, 2] += part
             part = int(places[-1, 2]) + 1 if len(places) > 0 else part
             all_ids.append(ids)

@@ -21,7 +21,6 @@ from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Num
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._session_blocks import BLOCK, Block, State, blocks_until, common_size, joined, with_tail
 from hf_bpe.encoding._settled_cuts import SettledCuts
-from hf_bpe.normalizers._names import parts_of_normalizer
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
 _LONG = 1 << 11  # characters without a safe cut from which on a settled one is searched for
@@ -275,9 +274,8 @@ class Session:
     def _puts_spaces(self) -> bool:
         """True if a space is put before text even where it continues other text."""
         model = self._encoder.model
-        is_by_normalizer = any(part["type"] == "Prepend" for part in parts_of_normalizer(model.normalizer))
         by_core = model.characters is not None and not getattr(self._encoder, "prepends_by_normalizer", False)
-        return self._options.add_prefix_space or (is_by_normalizer and not by_core)
+        return self._options.add_prefix_space or (bool(model.normalization.prepended) and not by_core)
 
     @property
     def _ids_before_segments(self) -> set[int]:

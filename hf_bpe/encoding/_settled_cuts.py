@@ -12,7 +12,6 @@ import numpy as np
 import regex
 
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options, make_splitter
-from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
@@ -38,9 +37,8 @@ class SettledCuts:
 
     def __init__(self, encoder: Encoder, added_tokens: Iterable[AddedTokenTuple], options: Options) -> None:
         tokens = tuple(added_tokens)
-        name = encoder.model.normalizer
         self._encoder, self._options = encoder, options
-        self._normalizer = None if name is None else get_normalizer(name)
+        self._normalizer = encoder.model.normalization
         self._splitter = make_splitter(tokens)
         self._margin = max([_UNSURE, *(len(token.content) for token in tokens)])
         self._is_possible = (
@@ -48,7 +46,7 @@ class SettledCuts:
             and not options.add_prefix_space
             and not encoder.lacks_bytes
             # So that text which stays as it is has the same added tokens before and after normalization.
-            and (self._normalizer is None or all(self._normalizer.is_unchanged(token.content) for token in tokens))
+            and all(self._normalizer.is_unchanged(token.content) for token in tokens)
         )
 
     def find_last(self, text: str) -> int:
@@ -67,15 +65,15 @@ class SettledCuts:
         begins = begins[(begins > start) & (begins < ends[-1])].tolist()
         forbidden = self._splitter.forbidden_cuts(text, start, stop)
         for cut in reversed(begins):
-            is_joined = self._normalizer is not None and self._normalizer.last_segment(text, cut) != cut
+            is_segment = self._normalizer.last_segment(text, cut) == cut
             # Added tokens may strip white space before them.
-            if text[cut - 1] not in WHITE_SPACE and not is_joined and cut not in forbidden:
+            if text[cut - 1] not in WHITE_SPACE and is_segment and cut not in forbidden:
                 return int(cut)
         return 0
 
     def _start_of_window(self, text: str, stop: int) -> int | None:
         """Return where to search for cuts from: after it text stays as it is; None if that is known of no position."""
-        if self._normalizer is None or self._normalizer.is_unchanged(text):
+        if self._normalizer.is_unchanged(text):
             return max(stop - _WINDOW, 0)
         for width in (_WINDOW, _WINDOW // 4, _WINDOW // 16):
             start = max(stop - width, 0)

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.core._model import BPEModel
-from hf_bpe.normalizers._names import parts_of_normalizer
-
-SPACE = "▁"
-"""The character that stands for a space in models whose alphabet is characters."""
-
-WRITES_SPACE = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
-"""The normalizer that writes spaces in this way."""
+from hf_bpe.normalizers._steps import SPACE
 
 
 def writes_spaces(model: BPEModel) -> bool:
     """Return whether a model with characters writes all spaces as `SPACE`, by its normalizer or its pattern."""
-    if (metaspace := model.pre_tokenizer.metaspace) is not None:
-        return metaspace.replacement == SPACE
-    is_written = False
-    for part in parts_of_normalizer(model.normalizer):
-        made = str(part.get("content", part.get("prepend", "")))
-        is_written = part == WRITES_SPACE or (is_written and part["type"] in ("Replace", "Prepend") and " " not in made)
-    return is_written
+    metaspace = model.pre_tokenizer.metaspace
+    return model.normalization.writes_spaces if metaspace is None else metaspace.replacement == SPACE
 
 
 def token_bytes(model: BPEModel) -> dict[int, bytes]:

@@ -20,7 +20,7 @@ from hf_bpe.formats._decoding import canonical_decoding
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._native_readers import merges_of_json
 from hf_bpe.formats._post_processor import json_excerpt, processor_settings
-from hf_bpe.normalizers._names import canonical_normalizer, keeps_beginning, leaves_no_space
+from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._stages import stage_of_json
 
@@ -39,7 +39,7 @@ def definition_of_characters(content: Mapping[str, Any], added: AddedVocabulary,
     """Return the definition in the content of a `tokenizer.json` with all added tokens, and with more settings."""
     model, unused = _model(content, added.tokens)
     if model.normalizer is not None:
-        normalized_tokens(as_tuples(added.tokens.items()), model.normalizer)  # checks them
+        normalized_tokens(as_tuples(added.tokens.items()), model.normalization)  # checks them
     check_character_tokens(model, as_tuples(added.tokens.items()))
     unk_token = content["model"].get("unk_token")
     settings = {
@@ -66,7 +66,7 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
     data = content["model"]
     ids: dict[str, int] = data["vocab"]
     merges, tokens, is_used = merges_of_json(ids, data["merges"], lambda texts: [*map(str.encode, texts)])
-    normalizer = canonical_normalizer(content.get("normalizer"))
+    normalizer = Normalizer.parse(content.get("normalizer"))
     pattern = _pattern(content.get("pre_tokenizer"), normalizer)
     falls_back = falls_back_to_bytes(data)
     unk_token = data.get("unk_token")
@@ -108,17 +108,17 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
     return model, unused
 
 
-def _pattern(pre_tokenizer: Any, normalizer: str | None) -> Pattern:
+def _pattern(pre_tokenizer: Any, normalizer: Normalizer) -> Pattern:
     if pre_tokenizer is None:
         return Pattern(None)
     shown = json_excerpt(pre_tokenizer)
     parts = pre_tokenizer["pretokenizers"] if pre_tokenizer["type"] == "Sequence" else [pre_tokenizer]
     # Gemma's Split at spaces finds none, because its normalizer has replaced them.
-    kept = [part for part in parts if not (_splits_at_spaces(part) and leaves_no_space(normalizer))]
+    kept = [part for part in parts if not (_splits_at_spaces(part) and normalizer.leaves_no_space)]
     if not kept:
         return Pattern(None)
     if len(kept) == 1 and kept[0]["type"] == "Metaspace":
-        if kept[0].get("prepend_scheme") == "first" and not keeps_beginning(normalizer):
+        if kept[0].get("prepend_scheme") == "first" and not normalizer.keeps_beginning:
             raise ValueError(
                 f"its pre-tokenizer {shown} treats the beginning of a text differently, and its normalizer may "
                 "remove that; expected a normalizer that does not, or another prepend_scheme"

@@ -9,9 +9,8 @@ from typing import Any
 
 from hf_bpe._utils.arguments import short_repr, wrong_type
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._token_bytes import SPACE
 from hf_bpe.normalizers._growth import MAX_GROWTH, total_growth
-from hf_bpe.normalizers._names import parts_of_normalizer
+from hf_bpe.normalizers._steps import SPACE
 
 _FIELDS: dict[str, dict[str, type]] = {
     "ByteFallback": {},
@@ -79,11 +78,7 @@ def default_decoding(model: BPEModel) -> str | None:
         return None
     metaspace = model.pre_tokenizer.metaspace
     space = SPACE if metaspace is None else metaspace.replacement
-    puts_one = [
-        part
-        for part in parts_of_normalizer(model.normalizer)
-        if part["type"] == "Prepend" and part["prepend"] in (SPACE, " ")
-    ]
+    puts_one = not {SPACE, " "}.isdisjoint(model.normalization.prepended)
     parts: list[dict[str, Any]] = [{"type": "Replace", "pattern": {"String": space}, "content": " "}]
     if model.characters.byte_fallback:
         parts.append({"type": "ByteFallback"})

@@ -36,7 +36,6 @@ from hf_bpe.formats._double_start import warn_of_double_start
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
 from hf_bpe.formats._template import Template, template_ids
 from hf_bpe.formats._text_decoder import CharacterDecodeStream, TextDecoder, shows_normalized_contents
-from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._byte_level import to_printable
 
 if TYPE_CHECKING:
@@ -363,7 +362,7 @@ class Pipeline:
         tokens = self.added_tokens.items()
         if self.model.characters is None or self.model.normalizer is None or not shows_normalized_contents():
             return {token_id: token.content for token_id, token in tokens}
-        apply = get_normalizer(self.model.normalizer).apply
+        apply = self.model.normalization.apply
         return {i: apply(token.content) if token.normalized else token.content for i, token in tokens}
 
     def character_stream(self, skip_special_tokens: bool = False, ids: Any = ()) -> CharacterDecodeStream | None:

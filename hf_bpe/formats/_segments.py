@@ -9,7 +9,6 @@ from hf_bpe._utils.arguments import check_choice, check_flag, check_sequence, ch
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
@@ -108,7 +107,7 @@ def _trusted_tokens(
     start = 0
     for part in parts:
         if part.trusted:
-            if is_searched_normalized and not get_normalizer(pipeline.model.normalizer or "").is_unchanged(part.text):
+            if is_searched_normalized and not pipeline.model.normalization.is_unchanged(part.text):
                 raise ValueError(
                     "encode_segments: some added tokens of this tokenizer are searched in normalized text, and its "
                     f"normalizer changes the trusted segment {part.text[:80]!r}; give it normalized"

@@ -24,7 +24,7 @@ from hf_bpe.formats._setting_checks import (
     check_unused_tokens,
     flag_or,
 )
-from hf_bpe.normalizers._names import canonical_normalizer
+from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
 
 SETTINGS: dict[str, Setting] = {
     "pattern": _model_setting(lambda _, value: Pattern.parse(value), _STRING + _NULL, "pattern"),
-    "normalizer": _model_setting(lambda _, value: canonical_normalizer(value), _STRING + _NULL, "normalizer"),
+    "normalizer": _model_setting(lambda _, value: Normalizer.parse(value), _STRING + _NULL, "normalizer"),
     "ignore_merges": _model_setting(check_flag, _FLAG, "ignore_merges"),
     "drop_missing_bytes": _model_setting(check_flag, _FLAG, "missing_bytes"),
     "model_special_tokens": _model_setting(optional(check_strs), _LIST + _NULL, "special_tokens", decides_ids=False),
@@ -151,7 +151,7 @@ class ModelSettings(TypedDict, total=False):
     """The keyword arguments of `BPETokenizer` that belong to the model, which are given with files."""
 
     pattern: AnyPattern
-    normalizer: str | Mapping[str, Any] | None
+    normalizer: AnyNormalizer
     ignore_merges: bool
     drop_missing_bytes: bool
     model_special_tokens: Sequence[str] | None

@@ -32,7 +32,7 @@ from hf_bpe.formats._post_processor import json_excerpt, processor_settings
 from hf_bpe.formats._reading import check_ids, parse_json_object
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.formats._verification.sides import side_of_loaded
-from hf_bpe.normalizers._names import canonical_normalizer
+from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._pattern import Pattern
@@ -140,13 +140,13 @@ def _definition(
     pattern, add_prefix_space = _pattern_and_prefix_space(content.get("pre_tokenizer"))
     _check_decoder(content.get("decoder"))
     added = of_file if added is None else added
-    how = pattern, bool(data.get("ignore_merges")), canonical_normalizer(content.get("normalizer"))
+    how = pattern, bool(data.get("ignore_merges")), Normalizer.parse(content.get("normalizer"))
     model, unused = _model(data, of_file.tokens, how)
     if model.lacks_bytes:
         _check_missing_bytes(data, added, model.merges)
         model = model.with_checked(drop_missing_bytes=data.get("unk_token") is None)
     if model.normalizer is not None:
-        normalized_tokens(as_tuples(added.tokens.items()), model.normalizer)  # checks them
+        normalized_tokens(as_tuples(added.tokens.items()), model.normalization)  # checks them
     settings = {
         "add_prefix_space": add_prefix_space or None,
         "unk_token": data.get("unk_token") if data.get("unk_token") in added.ids else None,
@@ -198,7 +198,7 @@ def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: Mapping[str, int])
 
 
 def _model(
-    data: Mapping[str, Any], added: Mapping[int, AddedToken], how: tuple[Pattern, bool, str | None]
+    data: Mapping[str, Any], added: Mapping[int, AddedToken], how: tuple[Pattern, bool, Normalizer]
 ) -> tuple[BPEModel, dict[str, int]]:
     """Return the model with pattern, ignore_merges and normalizer, and the entries that no text is encoded to.
 

@@ -11,7 +11,6 @@ from hf_bpe.core._special_tokens import unused_name
 from hf_bpe.formats._definition import Definition, token_to_json
 from hf_bpe.formats._native_readers import join_merges, printable_vocab
 from hf_bpe.formats._post_processor import post_processor
-from hf_bpe.normalizers._names import normalizer_json
 from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._pattern import GPT2, Pattern
 from hf_bpe.pretokenizers._stages import ByteLevel
@@ -49,7 +48,7 @@ def render_tokenizer_json(definition: Definition) -> str:
         "added_tokens": [
             {"id": token_id, **token_to_json(token)} for token_id, token in definition.added_tokens.items()
         ],
-        "normalizer": normalizer_json(model.normalizer),
+        "normalizer": model.normalization.json,
         "pre_tokenizer": _pre_tokenizer(model.pre_tokenizer, add_prefix_space, characters is None),
         "post_processor": post_processor(definition, {**vocab, **ids}),
         "decoder": json.loads(decoding) if decoding else ByteLevel(add_prefix_space=True, use_regex=True).to_json(),

@@ -6,9 +6,10 @@ limited when it is read, and what it may do to one text before it runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from hf_bpe.normalizers._steps import Step
 from hf_bpe.pretokenizers._chains import MAX_STAGES
 from hf_bpe.pretokenizers._regex.checks import may_be_empty
 from hf_bpe.pretokenizers._regex.parser import parse
@@ -36,42 +37,42 @@ class Growth(NamedTuple):
         return Growth(self.factor * other.factor, self.factor * other.added + self.added)
 
 
-def total_growth(parts: Iterable[Mapping[str, Any]]) -> Growth:
+def total_growth(steps: Iterable[Step]) -> Growth:
     """Return the growth of normalizers that are applied one after the other, none of them a Sequence.
 
     >>> total_growth([{"type": "Prepend", "prepend": "_"}, {"type": "NFC"}])
     Growth(factor=3.0, added=3.0)
     """
-    *_, growth = Growth(), *_growths(parts)
+    *_, growth = Growth(), *_growths(steps)
     return growth
 
 
-def _growths(parts: Iterable[Mapping[str, Any]]) -> Iterator[Growth]:
+def _growths(steps: Iterable[Step]) -> Iterator[Growth]:
     """Yield the growth of the normalizers up to each of them."""
     before = growth = Growth()
     form = 1.0
-    for part in parts:
-        if part["type"] in _FORMS:  # several in a row give what one of them gives
-            form = max(form, _GROWTH[part["type"]])
+    for step in steps:
+        if step["type"] in _FORMS:  # several in a row give what one of them gives
+            form = max(form, _GROWTH[step["type"]])
             growth = Growth(form).after(before)
         else:
-            before = growth = _part_growth(part).after(growth)
+            before = growth = _step_growth(step).after(growth)
             form = 1.0
         yield growth
 
 
-def check_growth(parts: Sequence[Mapping[str, Any]]) -> None:
+def check_growth(steps: Sequence[Step]) -> None:
     """Raise a ValueError for normalizers that could make a text too long.
 
     Args:
-        parts: normalizers that are applied one after the other, none of them a Sequence.
+        steps: normalizers that are applied one after the other, none of them a Sequence.
     """
-    if len(parts) > MAX_STAGES:
-        raise ValueError(f"normalizer: a Sequence of {len(parts)} normalizers; expected at most {MAX_STAGES}")
-    for number, growth in enumerate(_growths(parts)):
+    if len(steps) > MAX_STAGES:
+        raise ValueError(f"normalizer: a Sequence of {len(steps)} normalizers; expected at most {MAX_STAGES}")
+    for number, growth in enumerate(_growths(steps)):
         if sum(growth) > MAX_GROWTH:
-            kind = parts[number]["type"]
-            place = f"{kind}, number {number + 1} of {len(parts)}" if len(parts) > 1 else kind
+            kind = steps[number]["type"]
+            place = f"{kind}, number {number + 1} of {len(steps)}" if len(steps) > 1 else kind
             raise ValueError(
                 f"normalizer: with {place}, a character can become {sum(growth):,.0f} times as long; expected at most "
                 f"{MAX_GROWTH} times (bytes of UTF-8)"
@@ -80,15 +81,15 @@ def check_growth(parts: Sequence[Mapping[str, Any]]) -> None:
 
 def is_bounded(normalizer: Any) -> bool:
     """Return whether a normalizer of a `tokenizer.json`, of any kind, is within the limits of `check_growth`."""
-    parts, waiting = [], [normalizer]
+    steps, waiting = [], [normalizer]
     try:
         while waiting:
             value = waiting.pop()
             if value is not None and value["type"] == "Sequence":
                 waiting += reversed(value["normalizers"])
             elif value is not None:
-                parts.append(value)
-        check_growth(parts)
+                steps.append(value)
+        check_growth(steps)
     except (ValueError, LookupError, TypeError, AttributeError):
         return False
     return True
@@ -107,13 +108,13 @@ def check_growth_of_text(growth: Growth, text: str) -> None:
         )
 
 
-def _part_growth(part: Mapping[str, Any]) -> Growth:
-    kind = part["type"]
+def _step_growth(step: Step) -> Growth:
+    kind = step["type"]
     if kind == "Prepend":
-        return Growth(added=len(part["prepend"].encode()))
+        return Growth(added=len(step["prepend"].encode()))
     if kind == "Replace":
-        [(syntax, text)] = part["pattern"].items()
-        content = len(part["content"].encode())
+        [(syntax, text)] = step["pattern"].items()
+        content = len(step["content"].encode())
         if syntax == "String":
             return Growth(max(1.0, content / len(text.encode())))
         # A match has a byte at least; matches of nothing are between all characters, and at the end.

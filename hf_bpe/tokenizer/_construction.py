@@ -12,7 +12,6 @@ from typing import Any
 from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.counting._normalized_texts import with_normalizer
 from hf_bpe.encoding._added_tokens import check_added_ids
 from hf_bpe.formats._native_readers import printable_vocab as printable_vocab_of
 from hf_bpe.formats._settings import Owner, setting_names
@@ -70,12 +69,11 @@ def find_model(
     specials = given.pop("model_special_tokens")
     if specials is None:
         specials = [token.content for token in added_tokens if token.special] or None
-    pattern, normalizer = given.pop("pattern"), given.pop("normalizer")
+    pattern = given.pop("pattern")
     model, printable_vocab = read_gpt2_with_vocab(
         vocab_file, merges_file, special_tokens=specials, pattern=pattern, leave_out_ordinary=True
     )
-    model = model.with_checked(**given)
-    return with_normalizer(model, normalizer).with_signature(signature), printable_vocab
+    return model.with_checked(**given).with_signature(signature), printable_vocab
 
 
 def loading_call(path: str | os.PathLike[str]) -> str:

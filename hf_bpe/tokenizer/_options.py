@@ -35,8 +35,6 @@ RESTORED = "_is_restored"
 class TrainerOptions(TrainingOptions, Settings, total=False):  # type: ignore[misc]  # unk_token is wider here
     """The keyword arguments of `BPETokenizer.train`."""
 
-    normalizer: str | Mapping[str, Any] | None
-
 
 class LoadingOptions(ModelSettings, Settings, total=False):
     """The keyword arguments of `BPETokenizer.from_pretrained`."""

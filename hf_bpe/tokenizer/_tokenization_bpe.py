@@ -8,7 +8,7 @@ this one: `_calls`, `_bulk`, `_added_vocabulary`, `_saving`, `_converting`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from hf_bpe.formats._settings import CHECKS, SETTINGS, Owner, Settings, setting_
 from hf_bpe.formats._template import Template
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE, check_config
 from hf_bpe.formats._tokenizer_json_writing import check_prefix_space
-from hf_bpe.normalizers._names import canonical_normalizer
+from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens
@@ -86,7 +86,7 @@ class BPETokenizer(
         pattern: with files, how text is cut into pre-tokens, as `hf_bpe.pretokenizers.Pattern.parse` takes
             it: a name, a regular expression, a chain of stages or None.
         normalizer: with files, what is done to text before it is split: "NFC", or what else
-            `hf_bpe.normalizers.canonical_normalizer` takes, or None.
+            `hf_bpe.normalizers.Normalizer.parse` takes, or None.
         ignore_merges: with files, whether a pre-token that is an ordinary token is encoded as that token.
         model_special_tokens: with files, the special tokens of the model. None for the special tokens in
             `added_tokens_decoder` or, if there are none, for the tokens that are in no merge.
@@ -139,7 +139,7 @@ class BPETokenizer(
         *,
         model: BPEModel | None = None,
         pattern: AnyPattern = "gpt2",
-        normalizer: str | Mapping[str, Any] | None = None,
+        normalizer: AnyNormalizer = None,
         ignore_merges: bool = False,
         model_special_tokens: Sequence[str] | None = None,
         drop_missing_bytes: bool = False,
@@ -150,7 +150,7 @@ class BPETokenizer(
         added_tokens = kwargs.get("added_tokens_decoder", {})
         of_model = {
             "pattern": Pattern.parse(pattern),
-            "normalizer": canonical_normalizer(normalizer),
+            "normalizer": Normalizer.parse(normalizer).canonical,
             "ignore_merges": ignore_merges,
             "drop_missing_bytes": drop_missing_bytes,
             "model_special_tokens": model_special_tokens,

@@ -19,10 +19,11 @@ from hf_bpe.core._model import BPEModel, Merge, check_model
 from hf_bpe.core._provenance import shortened
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
+from hf_bpe.counting._normalized_texts import normalized_input
 from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.normalizers._names import canonical_normalizer
+from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.reference._options import LearningKeywords, LearningOptions
@@ -52,7 +53,7 @@ class ContinuingOptions(LearningKeywords, CountingOptions, total=False):
 
 
 class _OtherOptions(ContinuingOptions, total=False):
-    normalizer: str | Mapping[str, Any] | None
+    normalizer: AnyNormalizer
     byte_fallback: bool | None
     unk_token: str | None
     fuse_unk: bool
@@ -140,7 +141,7 @@ def train(
     *,
     num_merges: int | Sequence[int] | None = None,
     pattern: AnyPattern = "auto",
-    normalizer: str | Mapping[str, Any] | None = None,
+    normalizer: AnyNormalizer = None,
     initial_alphabet: InitialAlphabet = "bytes",
     initial: BPEModel | None = None,
     parity: Parity | None = None,
@@ -176,7 +177,7 @@ def train(
             initial model, or else "gpt2". A `hf_bpe.pretokenizers.Metaspace` makes a model in the manner of
             SentencePiece, whose alphabet is characters; see `byte_fallback`.
         normalizer: what is done to text, except for special tokens, before it is split, as
-            `hf_bpe.normalizers.canonical_normalizer` takes it; the models have it. Not for counts;
+            `hf_bpe.normalizers.Normalizer.parse` takes it; the models have it. Not for counts;
             `hf_bpe.counting.NormalizedTexts` of the same normalizer are taken as they are.
         tie_break: the choice among pairs of equal count: "lexicographic" takes the greatest, compared as (bytes,
             bytes); "huggingface" gives merges identical to those of `tokenizers.trainers.BpeTrainer`. With characters
@@ -224,7 +225,7 @@ def train(
     >>> [model.vocab_size for model in train(["low lower lowest"], vocab_size=[257, 258])]
     [257, 258]
     """
-    learning_options, normalizer = LearningOptions(**options), canonical_normalizer(normalizer)
+    learning_options, normalizer = LearningOptions(**options), Normalizer.parse(normalizer)
     shown: Shown = {"show": show_progress, "listener": callback}
     if parity is not None:
         unsupported = {"initial": initial, "work_dir": work_dir, "superwords": superwords}
@@ -232,10 +233,10 @@ def train(
     else:
         plan = Plan(input) if superwords is None else SuperwordPlan(superwords, input)
     settings = plan.settings(special_tokens, pattern, initial, byte_fallback)
-    if initial is not None and initial.normalizer not in (None, normalizer):
+    if initial is not None and initial.normalizer not in (None, normalizer.canonical):
         raise ValueError(
             f"initial: its normalizer is {initial.normalizer!r:.80}, and the normalizer of this training is "
-            f"{normalizer!r:.80}; give the same, or normalize the text first, and continue from "
+            f"{normalizer.canonical!r:.80}; give the same, or normalize the text first, and continue from "
             "dataclasses.replace(initial, normalizer=None)"
         )
     alphabet_options = {
@@ -253,14 +254,12 @@ def train(
         plan = of_characters
         if initial is None:
             settings = _with_special_token(settings, of_characters.characters.unk_token)
-    if normalizer is not None:
-        from hf_bpe.counting._normalized_sources import normalized_input  # imports tokenizers
-
+    if not normalizer.is_identity:
         plan.change(lambda source, by: normalized_input(source, settings.special_tokens, normalizer, by), settings)
     goal = Goal(vocab_size, num_merges)
 
     def base(texts: Sequence[WordCounts]) -> BPEModel:
-        model = plan.base(texts, settings, initial, initial_alphabet).with_checked(normalizer=normalizer)
+        model = plan.base(texts, settings, initial, initial_alphabet).with_checked(normalizer=normalizer.canonical)
         goal.check_room(model)
         plan.check_goal(goal, model)
         return model

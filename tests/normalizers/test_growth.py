@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.normalizers import canonical_normalizer, normalizer_json
-from hf_bpe.normalizers._apply import get_normalizer
+from hf_bpe.normalizers import Normalizer
 from hf_bpe.normalizers._growth import total_growth
 from support.cases import case
 from support.patience import PATIENCE
@@ -46,8 +45,7 @@ WITHIN_LIMITS = [
 def test_normalizer_within_the_limits_is_taken():
     for normalizer in WITHIN_LIMITS:
         with case(normalizer):
-            written = normalizer_json(canonical_normalizer(normalizer))
-            assert sum(total_growth(written.get("normalizers", [written]))) <= MAX_GROWTH
+            assert sum(total_growth(Normalizer.parse(normalizer).steps)) <= MAX_GROWTH
 
 
 TOO_LONG = [
@@ -66,7 +64,7 @@ def test_normalizer_that_can_make_a_text_too_long_is_refused():
     for normalizer, message in TOO_LONG:
         with case(normalizer):
             with pytest.raises(ValueError, match=message):
-                canonical_normalizer(normalizer)
+                Normalizer.parse(normalizer)
             with pytest.raises(ValueError, match=message):
                 BPEModel({97: b"a"}, [], normalizer=normalizer)
 
@@ -88,9 +86,8 @@ def test_no_text_grows_more_than_is_computed(parts, text):
     growth = total_growth(parts)
     if sum(growth) > MAX_GROWTH:
         return
-    name = canonical_normalizer(sequence(*parts))
     try:
-        new = get_normalizer(name).apply(text)
+        new = Normalizer.parse(sequence(*parts)).apply(text)
     except ValueError:  # an expression matches nothing at the beginning
         return
     assert len(new.encode()) <= growth.factor * len(text.encode()) + growth.added

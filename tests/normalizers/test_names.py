@@ -1,13 +1,14 @@
 """A normalizer has one spelling, and what is not supported is refused by name."""
 
 import json
+import pickle
 import subprocess
 import sys
 
 import pytest
 
 from hf_bpe import BPEModel
-from hf_bpe.normalizers import canonical_normalizer, normalizer_json
+from hf_bpe.normalizers import Normalizer
 from support.cases import case
 
 NAMES = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
@@ -40,16 +41,17 @@ SPELLINGS = [
 def test_equal_normalizers_have_one_spelling():
     for value, canonical in SPELLINGS:
         with case(value):
-            assert canonical_normalizer(value) == canonical
-            assert canonical_normalizer(canonical) == canonical
-            assert canonical_normalizer(normalizer_json(canonical)) == canonical
+            normalizer = Normalizer.parse(value)
+            assert normalizer.canonical == canonical
+            assert Normalizer.parse(canonical) is Normalizer.parse(normalizer.json) is Normalizer.parse(normalizer)
+            assert pickle.dumps(normalizer) == pickle.dumps(Normalizer(canonical))
             assert BPEModel({97: b"a"}, [], normalizer=value).normalizer == canonical
 
 
 def test_name_stands_for_a_normalizer():
     for name in NAMES:
         with case(name):
-            assert normalizer_json(canonical_normalizer(name)) == {"type": name}
+            assert Normalizer.parse(name).json == {"type": name}
 
 
 def test_other_normalizer_is_refused_by_name():
@@ -57,9 +59,9 @@ def test_other_normalizer_is_refused_by_name():
         with case(kind):
             for value in ({"type": kind}, sequence(LOWERCASE, {"type": kind, "lowercase": True})):
                 with pytest.raises(ValueError, match=f"normalizer: '{kind}' is not supported, expected NFC, NFD"):
-                    canonical_normalizer(value)
+                    Normalizer.parse(value)
             with pytest.raises(ValueError, match=f"normalizer: expected one of None, 'NFC', .* got '{kind}'"):
-                canonical_normalizer(kind)
+                Normalizer.parse(kind)
 
 
 MALFORMED = [
@@ -84,12 +86,12 @@ MALFORMED = [
 def test_malformed_normalizer_is_refused_with_the_field():
     for value, message in MALFORMED:
         with case(value), pytest.raises(ValueError, match=f"^normalizer: .*{message}"):
-            canonical_normalizer(value)
+            Normalizer.parse(value)
 
 
 def test_value_of_another_type_is_refused():
     with pytest.raises(TypeError, match="normalizer: expected a str, a mapping or None, got 5"):
-        canonical_normalizer(5)
+        Normalizer.parse(5)
 
 
 def test_models_with_different_normalizers_differ():

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import normalizers
 
-from hf_bpe.normalizers import canonical_normalizer, to_nfc
-from hf_bpe.normalizers._apply import get_normalizer
+from hf_bpe.normalizers import Normalizer, to_nfc
 from support.profiles import by_profile, scaled
 from support.strategies import decomposed_fragments
 
@@ -17,7 +16,7 @@ normalize = normalizers.NFC().normalize_str
 
 
 def is_joined(char):
-    return get_normalizer("NFC").last_segment("a" + char, 1) == 0
+    return Normalizer.parse("NFC").last_segment("a" + char, 1) == 0
 
 
 @pytest.fixture(scope="module", params=["unicodedata", "unicodedata2"], autouse=True)
@@ -26,7 +25,7 @@ def any_unicode(request):
     with pytest.MonkeyPatch.context() as patch:
         newer = pytest.importorskip(request.param, reason="what newer Pythons know needs unicodedata2")
         patch.setattr(
-            "hf_bpe.normalizers._apply.are_normalized",
+            "hf_bpe.normalizers._normalizer.are_normalized",
             lambda texts, forms: (all(newer.normalize(form, text) == text for form in forms) for text in texts),
         )
         yield newer
@@ -39,8 +38,8 @@ fragments_of_lines = st.one_of(decomposed_fragments, st.sampled_from([*" \n\u030
 
 @given(st.lists(fragments_of_lines, max_size=15).map("".join), st.sampled_from([*FORMS]))
 def test_words_and_lines_are_normalized_as_the_whole_text_is(text, name):
-    kind = canonical_normalizer({"type": "Sequence", "normalizers": json.loads(name)} if "[" in name else name)
-    assert get_normalizer(kind).apply(text) == FORMS[name].normalize_str(text)
+    kind = {"type": "Sequence", "normalizers": json.loads(name)} if "[" in name else name
+    assert Normalizer.parse(kind).apply(text) == FORMS[name].normalize_str(text)
 
 
 @given(st.lists(decomposed_fragments, max_size=10).map("".join))

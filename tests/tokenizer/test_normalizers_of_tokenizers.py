@@ -9,12 +9,12 @@ import pytest
 from hf_bpe import BPETokenizer, Source, train
 from hf_bpe.counting import NormalizedTexts
 from hf_bpe.editing import extend
-from hf_bpe.normalizers import canonical_normalizer
+from hf_bpe.normalizers import Normalizer
 from hf_bpe.training import Parity, Superwords
 from support.samples import CORPUS, SPECIALS
 
-LOWERCASE = canonical_normalizer("Lowercase")
-CHAIN = canonical_normalizer(
+LOWERCASE = Normalizer.parse("Lowercase").canonical
+CHAIN = Normalizer.parse(
     {
         "type": "Sequence",
         "normalizers": [
@@ -24,7 +24,7 @@ CHAIN = canonical_normalizer(
             {"type": "Prepend", "prepend": "▁\t|"},
         ],
     }
-)
+).canonical
 TEXT = "  Ｌow  LOWER ½ É\n e\u0301<|endoftext|> Ａ "
 
 

@@ -197,7 +197,7 @@ def compare(
 
 
 def _cut(pipeline: Pipeline) -> Cut:
-    return Cut(pipeline.model.pre_tokenizer, pipeline.model.normalizer)
+    return Cut(pipeline.model.pre_tokenizer, pipeline.model.normalization)
 
 
 def _special_tokens(pipeline: Pipeline) -> list[str]:

@@ -24,7 +24,7 @@ from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._safe_cuts import cut_into_documents
-from hf_bpe.normalizers._apply import get_normalizer
+from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
@@ -171,7 +171,7 @@ class Cut(NamedTuple):
     """The splitting of text into pre-tokens by a tokenizer, apart from special tokens."""
 
     pattern: Pattern
-    normalizer: str | None
+    normalizer: Normalizer
 
 
 class CountingOptions(NamedTuple):
@@ -247,9 +247,9 @@ def count_group(
         )
     return [
         count(
-            [Source(_NormalizedTexts(shard, cut, specials), weight=shard.weight) for shard in group]
-            if cut.normalizer
-            else group,
+            group
+            if cut.normalizer.is_identity
+            else [Source(_NormalizedTexts(shard, cut, specials), weight=shard.weight) for shard in group],
             pattern=cut.pattern,
             special_tokens=specials,
             **options._asdict(),
@@ -267,10 +267,9 @@ class _NormalizedTexts:
     def __iter__(self) -> Iterator[bytes]:
         shard, cut, specials = self._arguments
         skipped = Skipped()
-        normalizer = get_normalizer(cut.normalizer or "NFC")
         # At a safe cut nothing composes with the text after it, because that is white space. But what strips or
         # replaces text must see all of it between two special tokens.
-        pattern = cut.pattern if normalizer.is_local else Pattern(None)
+        pattern = cut.pattern if cut.normalizer.is_local else Pattern(None)
         for batch in read(shard, pattern=pattern, special_tokens=specials, batch_bytes=_PIECE, skipped=skipped):
             for text in batch.texts:
                 data = text.data.encode() if isinstance(text.data, str) else text.data
@@ -278,4 +277,4 @@ class _NormalizedTexts:
                     if text.must_be_utf8:
                         text.check_utf8(start, stop)
                     part = data[start:stop].decode("utf-8", "surrogateescape")
-                    yield normalizer.apply(part).encode("utf-8", "surrogateescape")
+                    yield cut.normalizer.apply(part).encode("utf-8", "surrogateescape")

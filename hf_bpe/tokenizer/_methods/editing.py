@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hf_bpe._utils.arguments import check_ids, checked, optional, short_repr
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._count import CountingOptions, count
-from hf_bpe.counting._normalized_sources import normalized_input
+from hf_bpe.counting._normalized_texts import normalized_input
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing import _edits as edits
@@ -141,5 +141,5 @@ class EditingMethods(ConversionMethods):
     def _counts_of(self, source: TextSource, options: CountingOptions) -> WordCounts:
         model = self.model
         specials = edits.tokens_to_split_at([token.content for token in self._added_tokens_decoder.values()])
-        text = normalized_input(source, specials, model.normalizer, model.pre_tokenizer)
+        text = normalized_input(source, specials, model.normalization, model.pre_tokenizer)
         return count(text, pattern=model.pre_tokenizer, special_tokens=specials, **options)

@@ -17,7 +17,6 @@ from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.formats._verification.mismatch import check_ids, check_offsets, check_side
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 from hf_bpe.formats._verification.stress_texts import stress_texts
-from hf_bpe.normalizers._apply import get_normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.tokenizer._saving.loaded_file import LoadedFile
 
@@ -153,8 +152,7 @@ def _decoded_texts(tokenizer: Any) -> list[tuple[list[int], str]]:
     `tokenizers` takes for the printable form of bytes, such as "café", or decodes to its normalized content.
     """
     definition = tokenizer.definition
-    normalizer = definition.model.normalizer
-    normalize = get_normalizer(normalizer).apply if normalizer is not None else str
+    normalize = definition.model.normalization.apply
     decoded_otherwise = {
         token_id
         for token_id, token in definition.added_tokens.items()

@@ -1,0 +1,137 @@
+"""The normalizers of `tokenizers`, with the original places of what comes out."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from hf_bpe._utils.arguments import short_repr
+from hf_bpe._utils.cached_property import cached_property
+from hf_bpe._utils.panics import panics_as_errors
+from hf_bpe.normalizers._growth import check_growth_of_text, total_growth
+from hf_bpe.normalizers._steps import FIELDS, Step
+
+Alignment = tuple[bytes, Sequence[int], Sequence[int]]
+"""Normalized text, and the begin and end of the original bytes of each of its bytes."""
+
+_NO_SURROGATES = re.compile("[^\ud800-\udfff]+")
+_STRETCH = re.compile("[^\ud800-\udfff]+|[\ud800-\udfff]+")
+_MAX_KNOWN, _LONGEST_KNOWN = 1 << 14, 8
+
+
+class Backend:
+    """What `tokenizers` makes of text: the text between two surrogates is normalized by itself.
+
+    Args:
+        canonical: the canonical form of the normalizer, for messages.
+        steps: its steps.
+    """
+
+    def __init__(self, canonical: str | None, steps: Sequence[Step]) -> None:
+        self._canonical, self._steps = canonical, steps
+        self._growth = total_growth(steps)
+        self._has_expression = any("Regex" in step.get("pattern", ()) for step in steps)
+        self._known: dict[str, Alignment] = {}  # of short texts
+
+    @cached_property
+    def _normalizer(self) -> Any:
+        from tokenizers import normalizers  # takes time to import, and most text does not need it
+
+        made = [*map(_made, self._steps)]
+        return made[0] if len(made) == 1 else normalizers.Sequence(made)
+
+    def apply(self, text: str) -> str:
+        """Return the normalized text.
+
+        Raises:
+            ValueError: `tokenizers` has no defined result, or the text could become longer than 1 GiB.
+        """
+        return _NO_SURROGATES.sub(lambda match: self._apply(match[0]), text)
+
+    def _apply(self, text: str) -> str:
+        check_growth_of_text(self._growth, text)
+        with panics_as_errors():
+            if not self._has_expression:
+                return str(self._normalizer.normalize_str(text))
+            from tokenizers import NormalizedString
+
+            string = NormalizedString(text)
+            self._normalizer.normalize(string)
+            new = str(string.normalized)
+            first = string.slice((0, 1))
+            if new and not (first and first.original):
+                raise ValueError(
+                    f"normalizer {short_repr(self._canonical)}: an expression of Replace matches nothing at the "
+                    f"beginning of the text {short_repr(text)}, for which tokenizers has no defined result; expected "
+                    "one that matches some text"
+                )
+            return new
+
+    def align(self, text: str) -> Alignment:
+        """Return the normalized text with its places.
+
+        Raises:
+            ValueError: see `apply`.
+        """
+        known = self._known.get(text)
+        if known is None:
+            stretches = _STRETCH.findall(text)
+            known = joined((stretch, self._align(stretch)) for stretch in stretches)
+            if len(self._known) < _MAX_KNOWN and len(text) <= _LONGEST_KNOWN:
+                self._known[text] = known
+        return known
+
+    def _align(self, text: str) -> Alignment:
+        if not _NO_SURROGATES.match(text):
+            return unmoved(text)
+        from tokenizers import PreTokenizedString, Regex, pre_tokenizers
+
+        self._apply(text)  # raises an error for what has no defined result
+        with panics_as_errors():
+            string = PreTokenizedString(text)
+            string.normalize(self._normalizer.normalize)
+            pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated").pre_tokenize(string)
+            splits = cast("list[tuple[str, tuple[int, int], Any]]", string.get_splits("original", "byte"))
+        data, begins, ends = bytearray(), [], []
+        for char, (begin, end), _ in splits:
+            new = char.encode()
+            data += new
+            begins += [begin] * len(new)
+            ends += [end] * len(new)
+        return bytes(data), begins, ends
+
+
+def utf8(text: str) -> bytes:
+    """Return text as UTF-8, and surrogates as the bytes for which they stand."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def joined(parts: Iterable[tuple[str, Alignment]]) -> Alignment:
+    """Return the alignment of a text from its parts and their alignments."""
+    data, begins, ends = bytearray(), array("q"), array("q")
+    at = 0
+    for part, (new, first, last) in parts:
+        data += new
+        begins.extend([at + begin for begin in first])
+        ends.extend([at + end for end in last])
+        at += len(utf8(part))
+    return bytes(data), begins, ends
+
+
+def unmoved(text: str) -> Alignment:
+    """Return the alignment of text of which each byte keeps its place."""
+    data = utf8(text)
+    return data, range(len(data)), range(1, len(data) + 1)
+
+
+def _made(step: Step) -> Any:
+    """Return the normalizer of `tokenizers`."""
+    from tokenizers import Regex, normalizers
+
+    arguments = [step[field] for field in FIELDS[step["type"]]]
+    if step["type"] == "Replace":
+        [(syntax, text)] = step["pattern"].items()
+        arguments[0] = Regex(text) if syntax == "Regex" else text
+    return getattr(normalizers, step["type"])(*arguments)
