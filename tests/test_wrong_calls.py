@@ -191,7 +191,7 @@ NAMES |= {"NORMALIZED": NORMALIZED, "TOKENIZER": TOKENIZER, "WITH_ENDS": WITH_EN
 # Exception → calls → a part of the message.
 CALLS = {
     ValueError: {
-        'train(["low"], 300, initial=NORMALIZED.model)': "normalizer: expected that of initial",
+        'train(["low"], 300, initial=NORMALIZED.model)': "initial: its normalizer is 'NFC'",
         'train(["low"])': "give either vocab_size or num_merges",
         "train([], 300)": "got an empty list",
         'train(["low"], 300, tie_break="hf")': "expected one of .* got 'hf'",
