@@ -9,8 +9,8 @@ from typing_extensions import Buffer
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._runs import Run
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, Padding, TemplateIds
-from hf_bpe.reference._alphabet import Alphabet
 from hf_bpe.reference._options import LearningOptions
+from hf_bpe.reference._training_alphabet import TrainingAlphabet
 
 class Counter:
     """Counts the pre-tokens of texts in threads, none of which outlives a call.
@@ -85,7 +85,7 @@ def learn_merges(
     max_merges: int,
     parts: str | Chain | None = "gpt2",
     threads: int = 1,
-    alphabet: Alphabet | None = None,
+    alphabet: TrainingAlphabet | None = None,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
     span: int = 64,
     min_slots: int = 524288,
@@ -133,7 +133,7 @@ def training_bytes(
     max_merges: int,
     parts: str | Chain | None,
     threads: int,
-    alphabet: Alphabet | None = None,
+    alphabet: TrainingAlphabet | None = None,
 ) -> int:
     """Return how many bytes of memory learn_merges takes beyond the words; rather too many than too few."""
 

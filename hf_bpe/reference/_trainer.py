@@ -10,11 +10,11 @@ from typing import Any
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
-from hf_bpe.reference._alphabet import Alphabet
 from hf_bpe.reference._encoder import Encoder
 from hf_bpe.reference._merging import merge_symbols
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._superwords import is_allowed
+from hf_bpe.reference._training_alphabet import TrainingAlphabet
 
 Pair = tuple[int, int]
 
@@ -24,7 +24,7 @@ def learn_merges(
     *,
     max_merges: int,
     initial: Sequence[tuple[bytes, bytes]] = (),
-    alphabet: Alphabet | None = None,
+    alphabet: TrainingAlphabet | None = None,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
     **options: Any,
 ) -> list[tuple[bytes, bytes]]:
@@ -65,7 +65,7 @@ def learn_merges(
     [(b's', b't'), (b'e', b'st'), (b'o', b'w')]
     >>> learn_merges(counts, max_merges=1, initial=[(b"s", b"t"), (b"e", b"st")])
     [(b'o', b'w')]
-    >>> learn_merges({"née".encode(): 2}, max_merges=9, alphabet=Alphabet("né"))
+    >>> learn_merges({"née".encode(): 2}, max_merges=9, alphabet=TrainingAlphabet("né"))
     [(b'n', b'\xc3\xa9')]
     """
     if alphabet is not None:
@@ -86,7 +86,7 @@ def learn_merges(
 
 def _learn_from_characters(
     counts: Mapping[bytes, int],
-    alphabet: Alphabet,
+    alphabet: TrainingAlphabet,
     initial: Sequence[tuple[bytes, bytes]],
     options: LearningOptions,
     max_merges: int,

@@ -11,7 +11,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
-from hf_bpe.reference._alphabet import Alphabet, choose_characters
+from hf_bpe.reference._training_alphabet import TrainingAlphabet, choose_characters
 from hf_bpe.training._dispatch import count_characters
 from hf_bpe.training._plan import InitialAlphabet, Plan
 from hf_bpe.training._target_sizes import base_model
@@ -53,9 +53,9 @@ class CharacterPlan(Plan):
         """Return no pattern for `Metaspace`, whose pre-tokens no merge crosses; without that, cuts at words help."""
         return Pattern(None if pattern.canonical else "gpt2")
 
-    def alphabet(self, base: BPEModel, tie_break: str) -> Alphabet:
+    def alphabet(self, base: BPEModel, tie_break: str) -> TrainingAlphabet:
         """Return the characters that have tokens."""
-        return Alphabet(characters_of(base), drops_others=tie_break == "huggingface")
+        return TrainingAlphabet(characters_of(base), drops_others=tie_break == "huggingface")
 
 
 def characters_of(model: BPEModel) -> str:

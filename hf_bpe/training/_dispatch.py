@@ -8,11 +8,11 @@ from hf_bpe._native_core import native_core, require_core
 from hf_bpe.counting._native import HasRun, run_factory
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.pretokenizers._pattern import GPT2, Pattern
-from hf_bpe.reference import _alphabet as reference_alphabet
 from hf_bpe.reference import _trainer as reference
-from hf_bpe.reference._alphabet import Alphabet
+from hf_bpe.reference import _training_alphabet as reference_alphabet
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityMerges, ParityOptions
+from hf_bpe.reference._training_alphabet import TrainingAlphabet
 
 
 def learn_merges(
@@ -23,7 +23,7 @@ def learn_merges(
     initial: Sequence[tuple[bytes, bytes]] = (),
     parts: Pattern = GPT2,
     threads: int = 1,
-    alphabet: Alphabet | None = None,
+    alphabet: TrainingAlphabet | None = None,
     progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
 ) -> list[tuple[bytes, bytes]]:
     """Learn merges; the results equal those of `reference.learn_merges`.
@@ -64,7 +64,7 @@ def learn_merges(
 
 
 def count_characters(counts: Mapping[bytes, int] | HasRun) -> Mapping[str, int]:
-    """Return how often each character occurs; see `reference._alphabet.count_characters`.
+    """Return how often each character occurs; see `reference._training_alphabet.count_characters`.
 
     Raises:
         OverflowError: native: a character occurs 2**64 times or more.
@@ -111,7 +111,7 @@ def training_bytes(
     *,
     parts: Pattern = GPT2,
     threads: int = 1,
-    alphabet: Alphabet | None = None,
+    alphabet: TrainingAlphabet | None = None,
 ) -> int:
     """Return the peak memory in bytes of `learn_merges`, without the memory of the counts.
 

@@ -17,8 +17,8 @@ from hf_bpe._utils.visible import counted
 from hf_bpe.core._model import Merge
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import Pattern
-from hf_bpe.reference._alphabet import Alphabet
 from hf_bpe.reference._options import LearningOptions
+from hf_bpe.reference._training_alphabet import TrainingAlphabet
 from hf_bpe.training._checkpoint import MergeLog
 from hf_bpe.training._dispatch import learn_merges, training_bytes
 
@@ -61,7 +61,7 @@ class Learning:
         max_memory: int | None,
         work_dir: str | os.PathLike[str] | None,
         parts: Pattern,
-        alphabet: Alphabet | None,
+        alphabet: TrainingAlphabet | None,
         num_workers: int | None,
         shown: Shown,
         fewer: str | None = None,

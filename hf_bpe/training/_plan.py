@@ -14,7 +14,7 @@ from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import GPT2, AnyPattern, Pattern
 from hf_bpe.pretokenizers._stages import Metaspace
-from hf_bpe.reference._alphabet import Alphabet
+from hf_bpe.reference._training_alphabet import TrainingAlphabet
 from hf_bpe.training._learning import Learning
 from hf_bpe.training._target_sizes import Goal, base_model
 
@@ -115,7 +115,7 @@ class Plan:
         """Return the pattern by which words are cut to apply merges to them."""
         return pattern
 
-    def alphabet(self, base: BPEModel, tie_break: str) -> Alphabet | None:
+    def alphabet(self, base: BPEModel, tie_break: str) -> TrainingAlphabet | None:
         """Return what merges are learned from; None for bytes."""
         return None
 

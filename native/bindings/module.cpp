@@ -94,8 +94,8 @@ LearningOptions learning_options_from(nb::handle given) {
   return options;
 }
 
-// Sets the alphabet and the reserved tokens of a training: an Alphabet of hf_bpe/reference/_alphabet.py, None for
-// bytes.
+// Sets the alphabet and the reserved tokens of a training: a TrainingAlphabet of
+// hf_bpe/reference/_training_alphabet.py, None for bytes.
 void set_alphabet(TrainingOptions& options, nb::handle given) {
   if (given.is_none()) return;
   options.alphabet.is_bytes = false;
@@ -109,7 +109,7 @@ void set_alphabet(TrainingOptions& options, nb::handle given) {
 
 using OpenRun = Typed<nb::object, "Callable[[], Run]">;
 using OpenRuns = Typed<nb::list, "list[Callable[[], Run]]">;
-using GivenAlphabet = Typed<nb::object, "Alphabet">;
+using GivenAlphabet = Typed<nb::object, "TrainingAlphabet">;
 using GivenOptions = Typed<nb::object, "LearningOptions">;
 using Progress = Typed<nb::object, "Callable[[int], object]">;
 

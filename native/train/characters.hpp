@@ -12,7 +12,7 @@
 
 namespace hf_bpe {
 
-// Alphabet of hf_bpe/reference/_alphabet.py, except for its reserved tokens.
+// TrainingAlphabet of hf_bpe/reference/_training_alphabet.py, except for its reserved tokens.
 struct TrainingAlphabet {
   bool is_bytes = true;                   // the alphabet is all bytes
   std::vector<std::uint32_t> characters;  // else code points, in ascending order

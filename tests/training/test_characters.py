@@ -18,7 +18,7 @@ from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import Metaspace, Pattern
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference import pre_tokenize
-from hf_bpe.reference._alphabet import Alphabet, count_characters
+from hf_bpe.reference._training_alphabet import TrainingAlphabet, count_characters
 from support import oracle
 from support.cases import case
 from support.engines import use_engine
@@ -130,7 +130,7 @@ def test_parts_of_files_count_like_the_whole(tmp_path, native):
     st.data(),
 )
 def test_merges_equal_the_literal_algorithm(counts, characters, drops, tie_break, number, data):
-    alphabet = Alphabet("".join(sorted(characters)), drops)
+    alphabet = TrainingAlphabet("".join(sorted(characters)), drops)
     first = learn_merges(counts, max_merges=number, alphabet=alphabet, tie_break=tie_break)
     assert first == oracle.learn_merges(counts, max_merges=number, alphabet=alphabet, tie_break=tie_break)
     kept = data.draw(st.integers(0, len(first)))

@@ -13,7 +13,7 @@ from hf_bpe.core._characters import BYTE_TOKENS
 
 
 @dataclass(frozen=True)
-class Alphabet:
+class TrainingAlphabet:
     """The characters that merges are learned from.
 
     Attributes:
@@ -23,7 +23,7 @@ class Alphabet:
             encoded.
         reserved: tokens that no merge makes: those of bytes.
 
-    >>> [*Alphabet("ab").runs("abcba")], [*Alphabet("ab", drops_others=True).runs("abcba")]
+    >>> [*TrainingAlphabet("ab").runs("abcba")], [*TrainingAlphabet("ab", drops_others=True).runs("abcba")]
     (['ab', 'ba'], ['abba'])
     """
 
