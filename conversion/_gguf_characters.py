@@ -22,7 +22,7 @@ from tokenizers import AddedToken
 
 from hf_bpe.conversion._gguf_file import Metadata
 from hf_bpe.conversion._llama_cpp import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, placeholder
-from hf_bpe.core._characters import BYTE_TOKENS, Characters
+from hf_bpe.core._alphabet import BYTE_TOKENS, CharacterAlphabet
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._merge_trees import last_pair
 from hf_bpe.encoding._token_finder import TokenFinder
@@ -67,7 +67,7 @@ def read_model(metadata: Metadata, tokens: list[str], types: list[int]) -> tuple
         tuple(specials),
         None,
         normalizer=Normalizer.of(steps).canonical,
-        characters=Characters(True, unknown),
+        alphabet=CharacterAlphabet(True, unknown),
     )
     return model, added
 

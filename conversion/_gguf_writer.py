@@ -40,7 +40,7 @@ _BYTES_OF_TEXT = {byte for byte in range(256) if byte not in (0xC0, 0xC1) and by
 
 def as_expressed(definition: Definition) -> Definition:
     """Return a definition with all special tokens in its model, as files do not tell apart which were added later."""
-    if definition.model.characters is not None:
+    if not definition.model.alphabet.is_bytes:
         raise ValueError(
             "the format gguf is written for byte-level models only, and this one's alphabet is characters; save it "
             "with save_pretrained, and give the folder to llama.cpp's convert_hf_to_gguf.py"

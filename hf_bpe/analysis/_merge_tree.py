@@ -12,11 +12,10 @@ from rich.text import Text
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fold, fragment, html_in_color, page, pieces, plain
-from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._merge_trees import last_pair, token_symbols
+from hf_bpe.encoding._merge_trees import last_pair
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 if TYPE_CHECKING:
@@ -184,18 +183,15 @@ class MergeTrees:
             return None
         if len(ranks) == 1:
             return ranks[0]
-        pair = last_pair(token_symbols(self._model, token), lambda first, second: self._ranks.get((first, second)))
+        pair = last_pair(self._model.alphabet.symbols(token), lambda first, second: self._ranks.get((first, second)))
         assert pair is not None  # or it would be unreachable
         return self._ranks[pair]
 
     def _symbol_kind(self, token: bytes) -> str | None:
         """Return what a token is that merges begin with; None for all others."""
-        characters = self._model.characters
-        if characters is None:
-            return "byte" if len(token) == 1 else None
-        if characters.byte_fallback and token in BYTE_TOKENS:
+        if token in self._model.alphabet.byte_tokens:
             return "byte"
-        return "character" if len(token.decode()) == 1 else None
+        return "character" if len(self._model.alphabet.symbols(token)) == 1 else None
 
     def _unreachable(self, token_id: int) -> tuple[str, tuple[int, ...]]:
         """Return the kind of a token that no merges make, and the tokens that merges make from its bytes."""

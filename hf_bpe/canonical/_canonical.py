@@ -58,7 +58,7 @@ class CanonicalIds:
 
     def __init__(self, encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options) -> None:
         require_core("canonical ids")
-        if encoder.model.characters is not None:
+        if not encoder.model.alphabet.is_bytes:
             raise ValueError("canonical ids: only for models of bytes, not for an alphabet of characters")
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
 

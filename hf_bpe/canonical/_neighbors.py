@@ -18,7 +18,6 @@ import numpy.typing as npt
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._merge_trees import last_merges
 
 Bits = npt.NDArray[np.uint8]
 """One bit for each id, packed as by `numpy.packbits`."""
@@ -207,7 +206,7 @@ def _merges_of_trees(model: BPEModel, size: int) -> _Merges:
     is_result = np.zeros(size, bool)
     is_result[ids[:, 2]] = True
     made = np.flatnonzero(is_result)
-    last = last_merges(model, [*map(model.vocab.__getitem__, made.tolist())])
+    last = make_encoder(model).last_merges([*map(model.vocab.__getitem__, made.tolist())])
     assert last is not None  # because there is a native core, and the alphabet is bytes
     ranks = np.sort(last[last >= 0])
     return _Merges(ranks, *ids[ranks].T)

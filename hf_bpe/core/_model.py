@@ -14,11 +14,10 @@ from operator import itemgetter
 from typing import Any, cast
 
 from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong_type
-from hf_bpe.core._characters import Characters
+from hf_bpe.core._alphabet import BYTES, Alphabet
 from hf_bpe.core._provenance import Origin, make_signature, origin_of_first, parse_origin
 from hf_bpe.core._special_tokens import check_special_tokens, check_special_tokens_in
 from hf_bpe.normalizers._normalizer import Normalizer
-from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.pretokenizers._pattern import GPT2, UNICODE_VERSION, Pattern
 
 Merge = tuple[bytes, bytes]
@@ -48,8 +47,8 @@ class BPEModel:
 
     Args:
         vocab: id → bytes of every token, special tokens included (as UTF-8). Ids may have any order and gaps. All
-            tokens together have at most `MAX_TOKEN_BYTES` bytes. With `characters` these are the UTF-8 of the tokens'
-            text, in which `▁` stands for a space, and `<0x0A>` for a byte.
+            tokens together have at most `MAX_TOKEN_BYTES` bytes. With a `CharacterAlphabet` these are the UTF-8 of the
+            tokens' text, in which `▁` stands for a space, and `<0x0A>` for a byte.
         merges: the merged pairs in the order of their ranks. Two pairs may make the same token.
         special_tokens: tokens that are never split and never made by a merge; stored in the order of their ids.
         pattern: how text is cut into pre-tokens, as `hf_bpe.pretokenizers.Pattern.parse` takes it; stored in its
@@ -59,8 +58,8 @@ class BPEModel:
             this name.
         normalizer: what is done to text before it is split, as `hf_bpe.normalizers.Normalizer.parse` takes it; stored
             in its canonical form: "NFC", the JSON of another normalizer, or None.
-        characters: the alphabet of a model in the manner of SentencePiece, whose merges begin with characters; None for
-            bytes. The pattern is then None or a `hf_bpe.pretokenizers.Metaspace`.
+        alphabet: what merges begin with: a `hf_bpe.core.ByteAlphabet`, or the `CharacterAlphabet` of a model in the
+            manner of SentencePiece, whose pattern is None or a `hf_bpe.pretokenizers.Metaspace`.
         drop_missing_bytes: drop bytes that have no token, as `tokenizers` does for a model without `unk_token`; the
             bytes on either side become neighbors. False for a vocabulary that has all bytes.
         origin: how the merges were learned, as recorded by `train` for `signature`. Models that differ only in it are
@@ -88,7 +87,7 @@ class BPEModel:
     ignore_merges: bool = False
     normalizer: str | None = None
     drop_missing_bytes: bool = False
-    characters: Characters | None = None
+    alphabet: Alphabet = BYTES
     origin: Origin = field(default=(), compare=False)
     # `replace` gives it with the pattern: one from a file may be an expression that `Pattern.parse` refuses.
     _pre_tokenizer: Pattern = field(default_factory=lambda: GPT2, repr=False, compare=False)
@@ -101,9 +100,9 @@ class BPEModel:
     def __post_init__(self) -> None:
         ids = _checked_ids(self.vocab)
         is_in_order = [*self.vocab] == [*ids.values()]
-        if not isinstance(self.characters, Characters | None):
-            raise wrong_type("characters", "Characters or None", self.characters)
-        are_bytes = self.characters is None
+        if not isinstance(self.alphabet, Alphabet):
+            raise wrong_type("alphabet", "a ByteAlphabet or CharacterAlphabet", self.alphabet)
+        are_bytes = self.alphabet.is_bytes
         given = check_special_tokens(self.special_tokens, are_bytes=are_bytes)
         specials = sorted(given, key=lambda special: ids.get(special.encode(), -1))
         check_special_tokens_in(specials, ids, are_bytes=are_bytes)
@@ -116,11 +115,7 @@ class BPEModel:
         if not isinstance(self.pattern, str | None) or self.pattern != self._pre_tokenizer.canonical:
             set_field(self, "_pre_tokenizer", Pattern.parse(self.pattern))
         set_field(self, "pattern", self.pre_tokenizer.canonical)
-        if self.pattern is not None and (self.pre_tokenizer.metaspace is None) != are_bytes:
-            expected = "one that is not Metaspace" if are_bytes else "None or a Metaspace, as the model has characters"
-            raise ValueError(f"pattern {self.pattern[:80]!r}: expected {expected}")
-        if self.characters is not None:
-            self.characters.check(ids, self.merges, self._merge_ids)
+        self.alphabet.check(self.pre_tokenizer, ids, self.merges, self._merge_ids)
         for name in ("ignore_merges", "drop_missing_bytes"):
             if not isinstance(getattr(self, name), bool):
                 raise wrong_type(name, "True or False", getattr(self, name))
@@ -159,8 +154,8 @@ class BPEModel:
 
     @property
     def lacks_bytes(self) -> bool:
-        """True if the vocabulary is missing tokens for some bytes; never with `characters`."""
-        return self.characters is None and [*map(len, self.vocab.values())].count(1) < 256
+        """True if the vocabulary is missing tokens for some bytes; never with an alphabet of characters."""
+        return self.alphabet.is_bytes and [*map(len, self.vocab.values())].count(1) < 256
 
     @property
     def refuses_bytes(self) -> bool:
@@ -178,7 +173,7 @@ class BPEModel:
             "unicode": UNICODE_VERSION,
             # Options are hashed only if they are set, so that the fingerprints of other models never change.
             **{name: value for name, value in self.options.items() if value},
-            **({"characters": vars(self.characters)} if self.characters else {}),
+            **({} if self.alphabet.is_bytes else {"characters": vars(self.alphabet)}),
         }
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -272,17 +267,14 @@ class BPEModel:
     def printable_vocab(self) -> dict[str, int]:
         """Return the content of `vocab.json`: printable form of each token (special tokens unchanged) → id.
 
-        With `characters` that is the text of each token.
+        With an alphabet of characters that is the text of each token.
 
         >>> BPEModel({0: b"a", 2: b" "}, []).printable_vocab()
         {'a': 0, 'Ġ': 2}
         """
         if self._printable_vocab is not None:
             return dict(self._printable_vocab)
-        if self.characters is not None:
-            return {token.decode(): token_id for token_id, token in self.vocab.items()}
-        specials = {special.encode(): special for special in self.special_tokens}
-        texts = [specials.get(token) or to_printable(token) for token in self.vocab.values()]
+        texts = self.alphabet.printable_tokens(self.vocab.values(), self.special_tokens)
         return dict(zip(texts, self.vocab, strict=True))
 
     def __hash__(self) -> int:
@@ -298,7 +290,7 @@ class BPEModel:
     def __repr__(self) -> str:
         specials = [*self.special_tokens[:3], *(["…"] if len(self.special_tokens) > 3 else [])]
         options = "".join(f"{name}={value!r}, " for name, value in self.options.items() if value)
-        options += f"characters={self.characters!r}, " if self.characters else ""
+        options += "" if self.alphabet.is_bytes else f"alphabet={self.alphabet!r}, "
         return (
             f"BPEModel(vocab_size={self.vocab_size}, merges={len(self.merges)}, special_tokens={specials}, "
             f"pattern={self.pattern!r}, {options}fingerprint={self.fingerprint[:12]!r})"

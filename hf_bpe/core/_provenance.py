@@ -38,7 +38,7 @@ def make_signature(model: Model) -> str:
         **{name: value for name, value in origin if name not in (_VERSION, "counts", _MERGES)},
         "specials": str(len(model.special_tokens)),
         **{name: _name_of_option(value) for name, value in model.options.items() if value},
-        **({"characters": "bytes" if model.characters.byte_fallback else "unk"} if model.characters else {}),
+        **({} if model.alphabet.is_bytes else {"characters": "bytes" if model.alphabet.byte_fallback else "unk"}),
         **{name: values[name] for name in ("counts", _MERGES) if name in values},
     }
     return "|".join([f"{_VERSION} {values[_VERSION]}", *(f"{name}={value}" for name, value in parts.items())])

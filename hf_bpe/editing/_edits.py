@@ -255,7 +255,7 @@ def add_special_tokens(
     >>> add_special_tokens(model, ["<|x|>", "<|y|>"]).model.vocab
     {0: b'a', 1: b'<|x|>', 2: b'b', 3: b'<|y|>'}
     """
-    added = check_special_tokens(tokens, are_bytes=model.characters is None)
+    added = check_special_tokens(tokens, are_bytes=model.alphabet.is_bytes)
     known = {token: token_id for token_id, token in model.vocab.items()}
     taken = {**dict.fromkeys(reserved, "a token outside the model"), **{i: repr(t) for i, t in model.vocab.items()}}
     for token in added:

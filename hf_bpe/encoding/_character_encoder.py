@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
@@ -109,6 +108,9 @@ class CharacterModelEncoder(NormalizingEncoder):
         # Normalizing would put something before what follows a cut.
         return 0 if self._prepends else super().find_last_cut(data, options)
 
+    def last_merges(self, words: list[bytes]) -> None:
+        return None  # those of the core join bytes to characters, too
+
     def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
         if writes_spaces(self.model):
             words = [word.replace(SPACE.encode(), b" ") for word in words]
@@ -141,8 +143,7 @@ def make_character_encoder(
         model, rebuild: see `CharacterModelEncoder`.
         instructions: `simd` and `chunk_bytes` of the core's encoder, on which no result depends.
     """
-    characters, metaspace = model.characters, model.pre_tokenizer.metaspace
-    assert characters is not None
+    alphabet, metaspace = model.alphabet, model.pre_tokenizer.metaspace
     has_spaces = writes_spaces(model)
     splits = metaspace is not None and metaspace.split
     vocab = token_bytes(model)
@@ -156,18 +157,18 @@ def make_character_encoder(
     prefix = _SCHEMES[metaspace.prepend_scheme] if metaspace is not None else _NEVER
     if metaspace is None and has_spaces and _without_spaces(model.normalization.steps)[1]:
         prefix = _ALWAYS
-    unk_token = None if characters.byte_fallback else characters.unk_token
+    unk_token = None if alphabet.byte_fallback else alphabet.unk_token
     core = native.Encoder.of_characters(
         model,
         rebuild,
         vocab,
         merge_ids,
-        array("I", (ids.get(token, _NO_BYTE) for token in BYTE_TOKENS)).tobytes() if characters.byte_fallback else b"",
+        array("I", (ids.get(token, _NO_BYTE) for token in alphabet.byte_tokens)).tobytes(),
         array("I", excluded).tobytes(),
         prefix=prefix,
         splits=splits,
         unknown_id=None if unk_token is None else ids[unk_token.encode()],
-        fuses_unknown=unk_token is not None and characters.fuse_unk,
+        fuses_unknown=unk_token is not None and alphabet.fuse_unk,
         keeps_spaces=has_spaces and WRITES_SPACE in model.normalization.steps,
         **instructions,
     )

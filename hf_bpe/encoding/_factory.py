@@ -46,7 +46,7 @@ def share_encoder(encoder: Encoder, model: BPEModel) -> Encoder:
 
 def _make_encoder(model: BPEModel) -> Encoder:
     native = native_core()
-    if native is not None and model.characters is not None:
+    if native is not None and not model.alphabet.is_bytes:
         from hf_bpe.encoding._character_encoder import make_character_encoder, reads_spaces_natively
 
         _check_ids(model)
@@ -66,7 +66,7 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         ValueError: the native core cannot split by the pattern, or the model has too many tokens.
     """
     native = native_core()
-    if native is None or model.characters is not None:
+    if native is None or not model.alphabet.is_bytes:
         # Imports numpy, which `import hf_bpe` does not need.
         from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING
 
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._factory import make_encoder
-
-if TYPE_CHECKING:
-    from hf_bpe.encoding._encoder import Numbers
 
 _NEVER = 2**64  # more than any rank
 _AT_ONCE = 4096  # tokens
@@ -23,10 +19,8 @@ def first_tokens(model: BPEModel) -> set[int]:
     >>> first_tokens(BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])) == {97, 98}
     True
     """
-    if model.characters is None:
-        return {token_id for token_id, token in model.vocab.items() if len(token) == 1}
-    stand_ins = model.characters.stand_ins
-    return {i for i, token in model.vocab.items() if token in stand_ins or len(token.decode()) == 1}
+    stand_ins, is_bytes = model.alphabet.stand_ins, model.alphabet.is_bytes
+    return {i for i, token in model.vocab.items() if token in stand_ins or not (is_bytes or len(token.decode()) > 1)}
 
 
 def unreachable(model: BPEModel) -> list[int]:
@@ -48,9 +42,7 @@ def makes_all_tokens(model: BPEModel) -> bool:
 
 def _all_unreachable(model: BPEModel) -> Iterator[list[int]]:
     """Yield the unreachable ids in several lists. Most of them have high ids, so these come first."""
-    specials = {special.encode() for special in model.special_tokens}
-    if model.characters is not None:
-        specials |= model.characters.stand_ins
+    never_made = model.alphabet.stand_ins.union(map(str.encode, model.special_tokens))
     encoder = make_encoder(model)
     ids = [*model.vocab]
     while ids:
@@ -63,7 +55,7 @@ def _all_unreachable(model: BPEModel) -> Iterator[list[int]]:
         yield [
             i
             for i, token, (start, stop) in zip(some, tokens, pairwise(ends), strict=True)
-            if (stop != start + 1 or flat[start] != i) and stop > start and token not in specials
+            if (stop != start + 1 or flat[start] != i) and stop > start and token not in never_made
         ]
 
 
@@ -86,7 +78,7 @@ def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
     number = Counter(first + second for first, second in model.merges)
     lost = {*unreachable(model)}
     several = [token for token, merges in number.items() if merges > 1]
-    last = last_merges(model, several)
+    last = make_encoder(model).last_merges(several)
     last_of = {} if last is None else dict(zip(several, last.tolist(), strict=True))
     parts: dict[int, tuple[int, int]] = {}
     for first, second in model.merges:
@@ -96,37 +88,18 @@ def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
         if first + second in last_of:
             first, second = model.merges[last_of[first + second]]
         elif number[first + second] > 1:
-            pair = last_pair(token_symbols(model, first + second), lambda first, second: ranks.get((first, second)))
+            pair = last_pair(model.alphabet.symbols(first + second), lambda first, second: ranks.get((first, second)))
             assert pair is not None  # or it would be unreachable
             first, second = pair
         parts[token_id] = ids[first], ids[second]
     return parts
 
 
-def last_merges(model: BPEModel, tokens: Sequence[bytes]) -> Numbers | None:
-    """Return for each token that the merges make from its own bytes the rank of the last merge, -1 for others.
-
-    The result is None without the native core, and for models whose merges begin with characters.
-
-    >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"ba"}, [(b"a", b"b")])
-    >>> last_merges(model, [b"a", b"ab", b"ba"]).tolist()
-    [-1, 0, -1]
-    """
-    return None if model.characters is not None else make_encoder(model).last_merges([*tokens])
-
-
-def token_symbols(model: BPEModel, token: bytes) -> list[bytes]:
-    """Return what the merges of a token begin with: its bytes, or the characters of a model that has them."""
-    if model.characters is None:
-        return [token[place : place + 1] for place in range(len(token))]
-    return [character.encode() for character in token.decode()]
-
-
 def last_pair(symbols: Iterable[bytes], rank_of: Callable[[bytes, bytes], float | None]) -> Merge | None:
     """Return the last two parts to which the merges reduce a token's symbols; None if more than two remain.
 
     Args:
-        symbols: two or more, see `token_symbols`.
+        symbols: two or more, see `ByteAlphabet.symbols`.
         rank_of: first and second part → rank of their merge, None if there is none.
     """
     parts = [*symbols]

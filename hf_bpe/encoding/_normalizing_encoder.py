@@ -375,7 +375,7 @@ class NormalizingEncoder(Encoder):
         forbidden = self._splitter.forbidden_cuts(text, 1, len(head))
         for start, stop, added in reversed(spans):
             cut = start if added is not None else start + self._cut_in(head[start:stop], options)
-            if added is None and cut == start and self.model.characters is not None:
+            if added is None and cut == start and not self.model.alphabet.is_bytes:
                 continue  # a space may be put before the segment, but not before the rest of one
             if 0 < cut < len(head) and cut not in forbidden:
                 return len(utf8(text[:cut]))

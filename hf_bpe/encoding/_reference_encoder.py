@@ -54,8 +54,8 @@ class ReferenceEncoder(Encoder):
         added_tokens: tuple[AddedTokenTuple, ...] = (),
     ) -> None:
         self._model, self._rebuild = model, rebuild
-        self._bytes = None if model.characters is not None else ByteEncoder(model)
-        self._characters = None if model.characters is None else CharacterEncoder(model)
+        self._bytes = ByteEncoder(model) if model.alphabet.is_bytes else None
+        self._characters = None if model.alphabet.is_bytes else CharacterEncoder(model)
         self._set_added_tokens(added_tokens)
 
     def _set_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> None:

@@ -274,7 +274,7 @@ class Session:
     def _puts_spaces(self) -> bool:
         """True if a space is put before text even where it continues other text."""
         model = self._encoder.model
-        by_core = model.characters is not None and not getattr(self._encoder, "prepends_by_normalizer", False)
+        by_core = not model.alphabet.is_bytes and not getattr(self._encoder, "prepends_by_normalizer", False)
         return self._options.add_prefix_space or (bool(model.normalization.prepended) and not by_core)
 
     @property
@@ -295,7 +295,7 @@ class Session:
         """Return the ids of parts that follow one another, and where those of each begin."""
         if are_continued:
             return self._encoder.encode_to_numpy(parts, self._continued, threads)
-        if self._encoder.model.characters is None or len(parts) == 1:
+        if self._encoder.model.alphabet.is_bytes or len(parts) == 1:
             return self._encoder.encode_to_numpy(parts, self._options, threads)
         first, offsets = self._encoder.encode_to_numpy(parts[:1], self._options, threads)
         others, others_offsets = self._encoder.encode_to_numpy(parts[1:], self._continued, threads)

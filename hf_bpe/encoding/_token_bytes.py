@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hf_bpe.core._characters import BYTE_TOKENS
 from hf_bpe.core._model import BPEModel
 from hf_bpe.normalizers._steps import SPACE
 
@@ -22,10 +21,10 @@ def token_bytes(model: BPEModel) -> dict[int, bytes]:
     >>> token_bytes(BPEModel({0: b"a", 3: b"aa"}, []))
     {0: b'a', 3: b'aa'}
     """
-    if model.characters is None:
+    if model.alphabet.is_bytes:
         return model.vocab
     space, written = SPACE.encode(), b" " if writes_spaces(model) else SPACE.encode()
-    as_byte = BYTE_TOKENS if model.characters.byte_fallback else {}
+    as_byte = model.alphabet.byte_tokens
     return {
         token_id: bytes([as_byte[token]]) if token in as_byte else token.replace(space, written)
         for token_id, token in model.vocab.items()

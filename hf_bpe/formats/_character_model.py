@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from tokenizers import AddedToken
 
-from hf_bpe.core._characters import BYTE_TOKENS, Characters
+from hf_bpe.core._alphabet import BYTE_TOKENS, CharacterAlphabet
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._character_encoder import check_character_tokens
 from hf_bpe.encoding._encoder import as_tuples
@@ -70,8 +70,8 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
     pattern = _pattern(content.get("pre_tokenizer"), normalizer)
     falls_back = falls_back_to_bytes(data)
     unk_token = data.get("unk_token")
-    characters = Characters(falls_back, unk_token, bool(data.get("fuse_unk")))
-    alphabet = {unk_token, *(token.decode() for token in BYTE_TOKENS)} if falls_back else {unk_token}
+    alphabet = CharacterAlphabet(falls_back, unk_token, bool(data.get("fuse_unk")))
+    stand_ins = {*map(bytes.decode, alphabet.stand_ins)}
     vocab = dict(zip(ids.values(), cast("list[bytes]", tokens), strict=True))
     specials: list[str] = []
     unused: dict[str, int] = {}
@@ -82,7 +82,7 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
             unused[text] = token_id
         elif is_added is not None and is_added.special and len(text) > 1:
             specials.append(text)
-        elif len(text) == 1 or text in alphabet:
+        elif len(text) == 1 or text in stand_ins:
             continue
         elif is_added is not None or text.strip("<>") == f"|unused_{token_id}|":
             del vocab[token_id]
@@ -99,7 +99,7 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
         pattern,
         ignore_merges=bool(data.get("ignore_merges")),
         normalizer=normalizer,
-        characters=characters,
+        alphabet=alphabet,
     )
     texts = {text: token_id for text, token_id in ids.items() if token_id in vocab}
     texts |= {text: token_id for text, token_id in model.special_ids().items() if text not in texts}

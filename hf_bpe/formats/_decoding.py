@@ -74,13 +74,13 @@ def default_decoding(model: BPEModel) -> str | None:
     >>> default_decoding(BPEModel({0: b"a"}, [])) is None
     True
     """
-    if model.characters is None:
+    if model.alphabet.is_bytes:
         return None
     metaspace = model.pre_tokenizer.metaspace
     space = SPACE if metaspace is None else metaspace.replacement
     puts_one = not {SPACE, " "}.isdisjoint(model.normalization.prepended)
     parts: list[dict[str, Any]] = [{"type": "Replace", "pattern": {"String": space}, "content": " "}]
-    if model.characters.byte_fallback:
+    if model.alphabet.byte_fallback:
         parts.append({"type": "ByteFallback"})
     parts.append({"type": "Fuse"})
     if puts_one or (metaspace is not None and metaspace.prepend_scheme != "never"):

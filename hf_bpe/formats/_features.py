@@ -107,7 +107,7 @@ FEATURES: dict[str, Feature] = {
         lambda definition: definition,  # `Format.reduce` knows which pattern readers use instead
     ),
     "characters": Feature(
-        lambda definition: definition.model.characters is not None,
+        lambda definition: not definition.model.alphabet.is_bytes,
         "an alphabet of characters, in the manner of SentencePiece",
         "readers would take the tokens for tokens of bytes and get other ids",
         True,

@@ -21,15 +21,6 @@ def from_printable_all(texts: list[str]) -> list[bytes | None]:
     return [*map(from_printable, texts)] if native is None else native.from_printable(texts)
 
 
-def printable_vocab(model: BPEModel) -> dict[str, int]:
-    """Return `BPEModel.printable_vocab` of a model."""
-    native = native_core()
-    if native is None or model._printable_vocab is not None or model.characters is not None:
-        return model.printable_vocab()
-    specials = {special.encode(): special for special in model.special_tokens}
-    return dict(zip(native.to_printable([*model.vocab.values()], specials), model.vocab, strict=True))
-
-
 def join_merges(model: BPEModel, texts: Sequence[str], before: str, between: str, after: str) -> str:
     """Return the merges of a model as text: for each the texts of both parts.
 

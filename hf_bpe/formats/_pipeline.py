@@ -36,7 +36,6 @@ from hf_bpe.formats._double_start import warn_of_double_start
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
 from hf_bpe.formats._template import Template, template_ids
 from hf_bpe.formats._text_decoder import CharacterDecodeStream, TextDecoder, shows_normalized_contents
-from hf_bpe.pretokenizers._byte_level import to_printable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -249,11 +248,8 @@ class Pipeline:
 
     def to_tokens(self, ids: Iterable[int]) -> list[str]:
         """Return the printable token of each id."""
-        added, vocab = self.added_tokens, self.model.vocab
-        if self.model.characters is not None:
-            shown = self.shown_contents
-            return [shown[each] if each in shown else vocab[each].decode() for each in ids]
-        return [added[each].content if each in added else to_printable(vocab[each]) for each in ids]
+        shown, vocab, printable = self.shown_contents, self.model.vocab, self.model.alphabet.printable
+        return [shown[each] if each in shown else printable(vocab[each]) for each in ids]
 
     # Decoding.
 
@@ -360,7 +356,7 @@ class Pipeline:
     def shown_contents(self) -> dict[int, str]:
         """The contents of added tokens as `tokenizers` shows and decodes them: normalized, if it searches them so."""
         tokens = self.added_tokens.items()
-        if self.model.characters is None or self.model.normalizer is None or not shows_normalized_contents():
+        if self.model.alphabet.is_bytes or self.model.normalizer is None or not shows_normalized_contents():
             return {token_id: token.content for token_id, token in tokens}
         apply = self.model.normalization.apply
         return {i: apply(token.content) if token.normalized else token.content for i, token in tokens}

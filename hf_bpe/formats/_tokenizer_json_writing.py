@@ -9,7 +9,7 @@ from typing import Any
 from hf_bpe.core._model import BPEModel, check_gaps
 from hf_bpe.core._special_tokens import unused_name
 from hf_bpe.formats._definition import Definition, token_to_json
-from hf_bpe.formats._native_readers import join_merges, printable_vocab
+from hf_bpe.formats._native_readers import join_merges
 from hf_bpe.formats._post_processor import post_processor
 from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._pattern import GPT2, Pattern
@@ -33,12 +33,12 @@ def render_tokenizer_json(definition: Definition) -> str:
     check_prefix_space(model.pre_tokenizer, add_prefix_space)
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
     names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
-    printable = printable_vocab(model)
+    printable = model.printable_vocab()
     vocab = with_placeholders({**printable, **definition.unused_tokens}, names)
-    characters, decoding = model.characters, definition.setting("decoding")
+    alphabet, decoding = model.alphabet, definition.setting("decoding")
     unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
-    if characters is not None:
-        unk_token = characters.unk_token
+    if not alphabet.is_bytes:
+        unk_token = alphabet.unk_token
     if unk_token is not None and unk_token not in vocab:  # `tokenizers` searches it only here
         vocab.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
     content: dict[str, Any] = {
@@ -49,7 +49,7 @@ def render_tokenizer_json(definition: Definition) -> str:
             {"id": token_id, **token_to_json(token)} for token_id, token in definition.added_tokens.items()
         ],
         "normalizer": model.normalization.json,
-        "pre_tokenizer": _pre_tokenizer(model.pre_tokenizer, add_prefix_space, characters is None),
+        "pre_tokenizer": _pre_tokenizer(model.pre_tokenizer, add_prefix_space, alphabet.is_bytes),
         "post_processor": post_processor(definition, {**vocab, **ids}),
         "decoder": json.loads(decoding) if decoding else ByteLevel(add_prefix_space=True, use_regex=True).to_json(),
         "model": {
@@ -58,8 +58,8 @@ def render_tokenizer_json(definition: Definition) -> str:
             "unk_token": unk_token,
             "continuing_subword_prefix": None,
             "end_of_word_suffix": None,
-            "fuse_unk": characters is not None and characters.fuse_unk,
-            "byte_fallback": characters is not None and characters.byte_fallback,
+            "fuse_unk": alphabet.fuse_unk,
+            "byte_fallback": alphabet.byte_fallback,
             "ignore_merges": model.ignore_merges,
             # Special tokens are listed here with their ids; otherwise `tokenizers` moves them to the end.
             "vocab": {},
@@ -79,7 +79,7 @@ def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], printable: Mappi
         model: the model.
     """
     quoted = [*map(_quote, printable)]
-    if model.characters is None:  # strings, which every version of `tokenizers` reads, and faster than pairs
+    if model.alphabet.is_bytes:  # strings, which every version of `tokenizers` reads, and faster than pairs
         merges = join_merges(model, [text[1:-1] for text in quoted], '\n      "', " ", '",')
     else:  # whose parts may have spaces
         merges = join_merges(model, quoted, "\n      [\n        ", ",\n        ", "\n      ],")

@@ -19,13 +19,7 @@ from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import END_OF_TEXT, Definition
 from hf_bpe.formats._format import Format, Hints, Peer
-from hf_bpe.formats._native_readers import (
-    from_printable_all,
-    join_merges,
-    printable_vocab,
-    read_merges,
-    read_vocab,
-)
+from hf_bpe.formats._native_readers import from_printable_all, join_merges, read_merges, read_vocab
 from hf_bpe.formats._reading import check_ids, parse_json_object
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
@@ -133,7 +127,7 @@ def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str =
 def render_gpt2(model: BPEModel) -> tuple[str, str]:
     """Return the content of `vocab.json` and of `merges.txt`."""
     # A blank line would break the Rust reader; there is none, as no token is empty and no printable form has a space.
-    vocab = printable_vocab(model)
+    vocab = model.printable_vocab()
     merges = join_merges(model, [*vocab], "", " ", "\n")
     entries = ", ".join(f"{quote(text)}: {token_id}" for text, token_id in vocab.items())  # as json.dumps, but faster
     return f"{{{entries}}}", f"{_HEADER}\n{merges}"

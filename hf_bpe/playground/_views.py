@@ -16,7 +16,6 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Ids, as_str
 from hf_bpe.encoding._token_bytes import token_bytes
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.pretokenizers._byte_level import to_printable
 
 _CHUNK = 120  # tokens after which a chunk ends at the next line break
 _NEAR = 32  # tokens before and after the caret that are described together with the ids
@@ -213,7 +212,7 @@ class _Tables:
         if token_id in self.pipeline.added_tokens:
             return self.pipeline.added_tokens[token_id].content
         model = self.pipeline.model
-        return to_printable(model.vocab[token_id]) if model.characters is None else model.vocab[token_id].decode()
+        return model.alphabet.printable(model.vocab[token_id])
 
     @cached_property
     def _sizes_and_ends(self) -> tuple[Any, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hf_bpe.core._characters import Characters
 from hf_bpe.core._model import BPEModel
 from hf_bpe.reference._merging import merge_symbols
 from hf_bpe.reference._splitting import apply_metaspace, utf8
@@ -33,25 +32,20 @@ class CharacterPreToken(NamedTuple):
 
 
 class CharacterEncoder:
-    """Encode normalized text, without added tokens, with a model that has `characters`.
+    """Encode normalized text, without added tokens, with a model whose alphabet is characters.
 
     Source: `models/bpe/model.rs` and `pre_tokenizers/metaspace.rs` of tokenizers 0.23.
 
-    Raises:
-        ValueError: the model has no `characters`.
-
-    >>> from hf_bpe.core import BPEModel
+    >>> from hf_bpe.core import BPEModel, CharacterAlphabet
     >>> vocab = {0: b"<unk>", 1: b"l", 2: b"o", 3: b"lo"}
-    >>> model = BPEModel(vocab, [(b"l", b"o")], pattern=None, characters=Characters(False, "<unk>", fuse_unk=True))
-    >>> CharacterEncoder(model).encode("loxyo")
+    >>> alphabet = CharacterAlphabet(byte_fallback=False, unk_token="<unk>", fuse_unk=True)
+    >>> CharacterEncoder(BPEModel(vocab, [(b"l", b"o")], pattern=None, alphabet=alphabet)).encode("loxyo")
     [3, 0, 2]
     """
 
     def __init__(self, model: BPEModel) -> None:
-        if model.characters is None:
-            raise ValueError("model: expected one with characters, got one of bytes")
         self.model = model
-        self._characters: Characters = model.characters
+        self._alphabet = model.alphabet
         self._metaspace = model.pre_tokenizer.metaspace
         self._ids = ids = {token.decode(): token_id for token_id, token in model.vocab.items()}
         self._ranks = {
@@ -91,15 +85,15 @@ class CharacterEncoder:
             data = utf8(char)
             new: list[SizedId] = []
             is_known = char in self._ids
-            is_unknown = not is_known and not self._characters.byte_fallback
+            is_unknown = not is_known and not self._alphabet.byte_fallback
             if is_known:
                 symbols.append(self._ids[char])
             elif not is_unknown:
                 new = [SizedId(self._ids[f"<0x{byte:02X}>"], 1) for byte in data]
-            elif was_unknown and self._characters.fuse_unk:
+            elif was_unknown and self._alphabet.fuse_unk:
                 others[-1] = others[-1]._replace(size=others[-1].size + len(data))
             else:
-                new = [SizedId(self._ids[str(self._characters.unk_token)], len(data))]
+                new = [SizedId(self._ids[str(self._alphabet.unk_token)], len(data))]
             for each in new:
                 others.append(each)
                 symbols.append(-len(others))

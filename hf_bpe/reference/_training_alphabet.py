@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from hf_bpe.core._characters import BYTE_TOKENS
+from hf_bpe.core._alphabet import BYTE_TOKENS
 
 
 @dataclass(frozen=True)

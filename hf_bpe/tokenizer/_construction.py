@@ -13,7 +13,6 @@ from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import check_added_ids
-from hf_bpe.formats._native_readers import printable_vocab as printable_vocab_of
 from hf_bpe.formats._settings import Owner, setting_names
 from hf_bpe.formats._tokenizer_json_writing import with_placeholders
 from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab
@@ -51,7 +50,7 @@ def find_model(
                 f"{model}, {vocab_file=}, {merges_file=}, {got}"
             )
         model = model.with_signature(signature)
-        return model, printable_vocab_of(model)
+        return model, model.printable_vocab()
     if vocab_file is not None and merges_file is None:
         raise ValueError(
             "BPETokenizer takes vocab_file, a vocab.json, and merges_file; got only "

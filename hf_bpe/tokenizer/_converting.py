@@ -94,8 +94,9 @@ def arguments_to_retrain(
         "extra_special_tokens": [*extra, *map(str, new_special_tokens)],
         RESTORED: True,
     }
-    if characters := tokenizer.model.characters:
-        settings |= {"byte_fallback": characters.byte_fallback, "fuse_unk": characters.fuse_unk}
-        if characters.unk_token is not None:
-            settings["unk_token"] = names.get(characters.unk_token, characters.unk_token)
+    alphabet = tokenizer.model.alphabet
+    if not alphabet.is_bytes:
+        settings |= {"byte_fallback": alphabet.byte_fallback, "fuse_unk": alphabet.fuse_unk}
+    if alphabet.unk_token is not None:
+        settings["unk_token"] = names.get(alphabet.unk_token, alphabet.unk_token)
     return [*(as_special(token, names.get(token.content)) for token in special), *new_special_tokens], settings

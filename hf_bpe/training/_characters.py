@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hf_bpe._utils.arguments import check_real
-from hf_bpe.core._characters import BYTE_TOKENS, Characters
+from hf_bpe.core._alphabet import Alphabet, CharacterAlphabet
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._settings import Settings
 from hf_bpe.counting._word_counts import WordCounts
@@ -25,14 +25,14 @@ class CharacterPlan(Plan):
 
     Args:
         input: see `train`.
-        characters: what becomes of characters without a token.
+        model_alphabet: the alphabet of the model.
         coverage: the share of the characters of the text that get tokens; None for no new ones.
         limit: the highest number of characters with tokens.
     """
 
-    def __init__(self, input: object, characters: Characters, coverage: float | None, limit: int | None) -> None:
+    def __init__(self, input: object, model_alphabet: Alphabet, coverage: float | None, limit: int | None) -> None:
         super().__init__(input)
-        self.characters, self._coverage, self._limit = characters, coverage, limit
+        self.model_alphabet, self._coverage, self._limit = model_alphabet, coverage, limit
 
     def base(
         self, texts: Sequence[WordCounts], settings: Settings, initial: BPEModel | None, alphabet: InitialAlphabet
@@ -45,9 +45,9 @@ class CharacterPlan(Plan):
         if texts and self._coverage is not None:
             known += choose_characters(count_characters(texts[0]), self._coverage, self._limit)
         # An initial model has the tokens of bytes that it needs; those that it lacks would never occur.
-        fallback = BYTE_TOKENS if self.characters.byte_fallback and initial is None else ()
+        fallback = self.model_alphabet.byte_tokens if initial is None else ()
         tokens = [*map(str.encode, settings.special_tokens), *fallback, *map(str.encode, sorted({*known}))]
-        return base_model(tokens, settings.special_tokens, settings.pattern, initial, self.characters)
+        return base_model(tokens, settings.special_tokens, settings.pattern, initial, self.model_alphabet)
 
     def parts(self, pattern: Pattern) -> Pattern:
         """Return no pattern for `Metaspace`, whose pre-tokens no merge crosses; without that, cuts at words help."""
@@ -60,7 +60,7 @@ class CharacterPlan(Plan):
 
 def characters_of(model: BPEModel) -> str:
     """Return the characters that have tokens in a model of characters, in the order of their code points."""
-    none = {*model.special_tokens, model.characters and model.characters.unk_token}
+    none = {*model.special_tokens, model.alphabet.unk_token}
     texts = (token.decode() for token in model.vocab.values())
     return "".join(sorted(text for text in texts if len(text) == 1 and text not in none))
 
@@ -69,7 +69,7 @@ def learns_characters(options: Mapping[str, Any]) -> bool:
     """Return whether a training with these options of `hf_bpe.train` begins with characters."""
     initial = options.get("initial")
     if isinstance(initial, BPEModel):
-        return initial.characters is not None
+        return not initial.alphabet.is_bytes
     pattern: AnyPattern = options.get("pattern", "auto")
     is_given = not (isinstance(pattern, str) and pattern == "auto")
     return options.get("byte_fallback") is not None or (is_given and Pattern.parse(pattern).metaspace is not None)
@@ -86,7 +86,7 @@ def character_plan(
     given = {name: value for name, value in options.items() if value is not None}
     if initial is not None:
         for name in ("byte_fallback", "unk_token", "fuse_unk"):
-            if name in given and (initial.characters is None or getattr(initial.characters, name) != given[name]):
+            if name in given and (initial.alphabet.is_bytes or getattr(initial.alphabet, name) != given[name]):
                 raise ValueError(f"{name}: expected None, because the initial model says it; got {given[name]!r}")
     if not learns_characters({**given, "initial": initial, "pattern": pattern}):
         if given:
@@ -96,11 +96,11 @@ def character_plan(
             )
         return None
     limit = given.get("limit_alphabet")
-    if initial is not None and initial.characters is not None:
+    if initial is not None:
         coverage = given.get("character_coverage", None if limit is None else 1.0)
-        return CharacterPlan(input, initial.characters, coverage, limit)
-    characters = Characters(given.get("byte_fallback", True), given.get("unk_token"), given.get("fuse_unk", False))
-    return CharacterPlan(input, characters, given.get("character_coverage", COVERAGE), limit)
+        return CharacterPlan(input, initial.alphabet, coverage, limit)
+    alphabet = CharacterAlphabet(given.get("byte_fallback", True), given.get("unk_token"), given.get("fuse_unk", False))
+    return CharacterPlan(input, alphabet, given.get("character_coverage", COVERAGE), limit)
 
 
 def check_coverage(name: str, value: object) -> float:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hf_bpe._utils.arguments import MAX_INT64, check_int, short_repr
 from hf_bpe._utils.callers import warn_caller
-from hf_bpe.core._characters import Characters
+from hf_bpe.core._alphabet import BYTES, Alphabet
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import learned
 from hf_bpe.pretokenizers._pattern import Pattern
@@ -39,9 +39,9 @@ class Goal:
         """Raise a ValueError if a size is too small for the base model."""
         if self._is_total and min(self._sizes) < base.vocab_size:
             specials = len(base.special_tokens)
-            alphabet = "bytes" if base.characters is None else "bytes and characters"
+            symbols = "bytes" if base.alphabet.is_bytes else "bytes and characters"
             raise ValueError(
-                f"vocab_size {min(self._sizes)} is too small: {base.vocab_size - specials} {alphabet} and {specials} "
+                f"vocab_size {min(self._sizes)} is too small: {base.vocab_size - specials} {symbols} and {specials} "
                 f"special tokens need at least {base.vocab_size}"
             )
 
@@ -83,7 +83,7 @@ def base_model(
     special_tokens: Sequence[str],
     pattern: Pattern,
     initial: BPEModel | None,
-    characters: Characters | None = None,
+    alphabet: Alphabet = BYTES,
 ) -> BPEModel:
     """Return the model that training starts from.
 
@@ -92,14 +92,14 @@ def base_model(
         special_tokens: all special tokens, including those of the initial model.
         pattern: the split pattern; that of the initial model, if there is one.
         initial: the model to extend, or None.
-        characters: what becomes of characters without a token, in a new model of characters; None for bytes.
+        alphabet: that of a new model.
     """
     vocab = {} if initial is None else dict(initial.vocab)
     known = {*vocab.values()}
     missing = [token for token in tokens if token not in known]
     vocab.update(enumerate(missing, start=max(vocab, default=-1) + 1))
     if initial is None:
-        return BPEModel.of(vocab, [], special_tokens, pattern, characters=characters)
+        return BPEModel.of(vocab, [], special_tokens, pattern, alphabet=alphabet)
     return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens))
 
 

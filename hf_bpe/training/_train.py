@@ -253,7 +253,7 @@ def train(
         _refuse_with_characters(parity=parity, superwords=superwords, initial_alphabet=initial_alphabet)
         plan = of_characters
         if initial is None:
-            settings = _with_special_token(settings, of_characters.characters.unk_token)
+            settings = _with_special_token(settings, of_characters.model_alphabet.unk_token)
     if not normalizer.is_identity:
         plan.change(lambda source, by: normalized_input(source, settings.special_tokens, normalizer, by), settings)
     goal = Goal(vocab_size, num_merges)

@@ -12,7 +12,7 @@ from rich.console import Console
 from hf_bpe import BPEModel, train
 from hf_bpe._utils.visible import plain
 from hf_bpe.analysis import merge_tree
-from hf_bpe.core import Characters
+from hf_bpe.core import CharacterAlphabet
 from hf_bpe.encoding import parts_of_tokens, unreachable
 from support.cases import case
 from support.samples import make_tokenizer
@@ -172,7 +172,7 @@ def test_notebooks_show_what_a_tokenizer_adds_before_digests():
 def test_characters_are_where_merges_begin():
     tokens = [*("a", "é", "▁", "▁a"), *(f"<0x{byte:02X}>" for byte in range(256))]
     vocab = {number: token.encode() for number, token in enumerate(tokens)}
-    model = BPEModel(vocab, [("▁".encode(), b"a")], pattern=None, characters=Characters())
+    model = BPEModel(vocab, [("▁".encode(), b"a")], pattern=None, alphabet=CharacterAlphabet())
     assert str(merge_tree(model, 3)) == "▁a  3  merge 0\n├── ▁  2  character\n└── a  0  character"
     one, two, three = ("é" * count for count in (1, 2, 3))
     merges = [(first.encode(), second.encode()) for first, second in ((one, one), (two, one), (one, two))]

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from hf_bpe import BPETokenizer, Source, __version__, train
 from hf_bpe.cli import app, main
 from hf_bpe.cli.program import Commands
-from hf_bpe.core import Characters
+from hf_bpe.core import CharacterAlphabet
 from hf_bpe.counting import _count as counting
 from hf_bpe.pretokenizers import Metaspace
 from hf_bpe.training import Superwords
@@ -470,7 +470,7 @@ def test_training_with_characters_and_byte_fallback(tmp_path):
     options = ["--byte-fallback", "--character-coverage", "1", "--unk-token", "<unk>", "--normalizer", "NFKC"]
     run("train", text, "-o", folder, "--num-merges", "6", *options)
     tokenizer = BPETokenizer.from_pretrained(folder)
-    assert tokenizer.model.characters == Characters(True, "<unk>")
+    assert tokenizer.model.alphabet == CharacterAlphabet(True, "<unk>")
     assert tokenizer.decode(tokenizer.encode("lower 你")) == "lower 你"
     run("train", text, "-o", folder, "--num-merges", "6", "--pattern", json.dumps(Metaspace().to_json()), "--force")
-    assert BPETokenizer.from_pretrained(folder).model.characters == Characters()
+    assert BPETokenizer.from_pretrained(folder).model.alphabet == CharacterAlphabet()

@@ -11,7 +11,7 @@ from hf_bpe.conversion import read_gpt2
 from hf_bpe.encoding import parts_of_tokens, unreachable
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._merge_trees import last_pair, token_symbols
+from hf_bpe.encoding._merge_trees import last_pair
 from hf_bpe.reference import Encoder, pre_tokenize
 from support.strategies import any_bytes, models
 
@@ -32,7 +32,7 @@ def test_token_has_the_parts_of_its_last_merge_or_is_unreachable(model):
     parts, lost = parts_of_tokens(model), {*unreachable(model)}
     for token_id, token in model.vocab.items():
         pair = (
-            last_pair(token_symbols(model, token), lambda first, second: ranks.get((first, second)))
+            last_pair(model.alphabet.symbols(token), lambda first, second: ranks.get((first, second)))
             if len(token) > 1
             else None
         )

@@ -10,7 +10,7 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.analysis import merge_tree
-from hf_bpe.core import Characters
+from hf_bpe.core import CharacterAlphabet
 from hf_bpe.playground._chats import render_turns
 from hf_bpe.playground._requests import BadRequest, answer
 from hf_bpe.playground._views import _MAX_CHUNK, Turn, View
@@ -218,7 +218,7 @@ def test_the_error_of_one_tokenizer_leaves_the_others(view):
 def test_tokens_of_characters_are_shown_as_their_bytes():
     tokens = [*("a", "▁", "▁a"), *(f"<0x{byte:02X}>" for byte in range(256))]
     vocab = {number: token.encode() for number, token in enumerate(tokens)}
-    model = BPEModel(vocab, [("▁".encode(), b"a")], pattern=Metaspace(), characters=Characters())
+    model = BPEModel(vocab, [("▁".encode(), b"a")], pattern=Metaspace(), alphabet=CharacterAlphabet())
     found = View("characters", model).tokens([2, 3 + 10])
     assert [token["bytes"] for token in found] == ["2061", "0a"]
     assert [token["name"] for token in found] == ["▁a", "<0x0A>"]

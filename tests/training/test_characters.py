@@ -12,8 +12,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from tokenizers.trainers import BpeTrainer
 
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
-from hf_bpe.core import Characters
-from hf_bpe.core._characters import BYTE_TOKENS
+from hf_bpe.core import CharacterAlphabet
+from hf_bpe.core._alphabet import BYTE_TOKENS
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import Metaspace, Pattern
 from hf_bpe.pretokenizers._native import native_pattern
@@ -188,7 +188,7 @@ def test_initial_model_keeps_its_characters_by_default():
     assert not any("你".encode() in token for token in longer.vocab.values())
     wider = train(["low 你好 你好"] * 3, num_merges=3, initial=model, character_coverage=1)
     assert [token.decode() for token in wider.vocab.values()][model.vocab_size :] == ["你", "好", "你好", "▁你好"]
-    assert wider.characters == model.characters
+    assert wider.alphabet == model.alphabet
     with pytest.raises(ValueError, match="byte_fallback: expected None, because the initial model says it"):
         train(["low"], num_merges=3, initial=model, byte_fallback=False)
 
@@ -234,9 +234,9 @@ def test_training_again_keeps_the_alphabet_and_its_pattern():
     for text in ("¿é你\n", " low", "<0x0A>"):
         assert tokenizer.decode(tokenizer.encode(text)) == text.removeprefix(" ")
     again = tokenizer.train_new_from_iterator(["high higher highest"] * 5, 275)
-    assert (again.model.characters, again.model.pattern) == (Characters(True), tokenizer.model.pattern)
+    assert (again.model.alphabet, again.model.pattern) == (CharacterAlphabet(True), tokenizer.model.pattern)
     assert again.decode(again.encode("higher 你")) == "higher 你"
     with_unknown = BPETokenizer.train(["low lower"] * 5, num_merges=2, byte_fallback=False, unk_token="<unk>")
     renamed = with_unknown.train_new_from_iterator(["high"] * 5, 10, special_tokens_map={"<unk>": "<u>"})
-    assert renamed.model.characters == Characters(False, "<u>")
+    assert renamed.model.alphabet == CharacterAlphabet(False, "<u>")
     assert renamed.unk_token == "<u>"

@@ -83,7 +83,7 @@ def compare(file, pipeline, texts):
     encoded, placed, bare, *decoded = (answers[at : at + len(texts)] for at in range(0, len(answers), len(texts)))
     assert encoded == rows
     assert bare == pipeline.encode(texts)
-    normalizer = Tokenizer.from_file(str(file)).normalizer if pipeline.model.characters is None else None
+    normalizer = Tokenizer.from_file(str(file)).normalizer if pipeline.model.alphabet.is_bytes else None
     refused = 0
     for text, row, answer in zip(texts, rows, placed, strict=True):
         if has_lost_places(normalizer, text):

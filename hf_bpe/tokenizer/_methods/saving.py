@@ -70,7 +70,7 @@ class SavingMethods(ConversionMethods):
     @checked(save_directory=check_output, filename_prefix=optional(check_path))
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
         """Write `vocab.json` and `merges.txt`, which tokens of characters do not have; return their paths."""
-        if self.model.characters is not None:
+        if not self.model.alphabet.is_bytes:
             return ()
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         return tuple(map(str, write_gpt2(self.model, save_directory, prefix=prefix)))

@@ -16,7 +16,6 @@ from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.formats._pipeline import PIPELINE_SETTINGS, Pipeline
 from hf_bpe.formats._settings import CHECKS
 from hf_bpe.formats._template import Template
-from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens, add_tokens
 from hf_bpe.tokenizer._inherited import CheckedTokenizer
 from hf_bpe.tokenizer._other_names import OTHER_NAMES
@@ -154,7 +153,7 @@ class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
     @property
     def bpe_ranks(self) -> dict[tuple[str, str], int]:
         """Printable pair → rank, as in GPT-2's Python tokenizer; transformers' converters read it."""
-        shown = to_printable if self.model.characters is None else bytes.decode
+        shown = self.model.alphabet.printable
         return {(shown(first), shown(second)): rank for rank, (first, second) in enumerate(self.model.merges)}
 
     @property

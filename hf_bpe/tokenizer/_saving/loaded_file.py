@@ -34,15 +34,15 @@ _NO_TEMPLATE = {
 class LoadedFile:
     """A `tokenizer.json` that `render_tokenizer_json` has written, as `tokenizers` has loaded it, and perhaps changed.
 
-    Tokens of a model that `has_characters` are written as text.
+    Tokens are written `as_text` in a model of characters.
 
     Raises:
         ValueError: the core is not built, which reads what `tokenizers` writes; or it reads no regular model there.
     """
 
-    def __init__(self, path: Path, backend: Tokenizer, *, has_characters: bool = False) -> None:
+    def __init__(self, path: Path, backend: Tokenizer, *, as_text: bool = False) -> None:
         self._path = path
-        read = read_model_ids(backend.to_str().encode(), as_text=has_characters)
+        read = read_model_ids(backend.to_str().encode(), as_text=as_text)
         if read is None:
             raise ValueError(f"{path}: the core is not built, or what `tokenizers` has loaded is irregular")
         rest, self._vocab, self._merge_ids = read

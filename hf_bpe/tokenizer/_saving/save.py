@@ -132,7 +132,7 @@ def _finish_config(tokenizer: Tokenizer, folder: Path, portable: bool) -> None:
     if auto_map:
         config["auto_map"] = auto_map
     config.pop("model", None)  # stored in the other files
-    if tokenizer.model.characters is not None:  # the folder is read from tokenizer.json, which says the same
+    if not tokenizer.model.alphabet.is_bytes:  # the folder is read from tokenizer.json, which says the same
         for name in (*setting_names(Owner.MODEL), *setting_names(Owner.OURS)):
             if name != "errors":
                 config.pop(name, None)

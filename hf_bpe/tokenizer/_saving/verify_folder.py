@@ -106,7 +106,7 @@ class _Loaders:
         self._folder = folder
         self._tokenizer = tokenizer
         self._path = folder / "tokenizer.json"
-        self._file = cache(partial(LoadedFile, self._path, has_characters=tokenizer.model.characters is not None))
+        self._file = cache(partial(LoadedFile, self._path, as_text=not tokenizer.model.alphabet.is_bytes))
 
     def items(self) -> Iterator[tuple[str, Callable[[], Any]]]:
         """Yield the name of each loader, and the loader."""
@@ -156,7 +156,7 @@ def _decoded_texts(tokenizer: Any) -> list[tuple[list[int], str]]:
     decoded_otherwise = {
         token_id
         for token_id, token in definition.added_tokens.items()
-        if definition.model.characters is None
+        if definition.model.alphabet.is_bytes
         and (
             from_printable(token.content) not in (None, token.content.encode())
             or (token.normalized and normalize(token.content) != token.content)
