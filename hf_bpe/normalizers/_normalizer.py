@@ -52,8 +52,9 @@ class Normalizer:
         canonical: the canonical form, which fingerprints and files have: None for no normalizer, "NFC", or the JSON of
             any other in one line.
 
-    >>> Normalizer.parse("Lowercase")
-    Normalizer(canonical='{"type":"Lowercase"}')
+    >>> lowercase = Normalizer.parse("Lowercase")
+    >>> lowercase, lowercase.steps
+    (Normalizer(canonical='{"type":"Lowercase"}'), ({'type': 'Lowercase'},))
     """
 
     canonical: str | None
@@ -114,11 +115,7 @@ class Normalizer:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The normalizers that are applied one after the other, none of them a Sequence.
-
-        >>> Normalizer('{"type":"Sequence","normalizers":[{"type":"NFD"},{"type":"StripAccents"}]}').steps
-        ({'type': 'NFD'}, {'type': 'StripAccents'})
-        """
+        """The normalizers that are applied one after the other, none of them a Sequence."""
         content = self.json
         return () if content is None else tuple(content.get("normalizers", [content]))
 
