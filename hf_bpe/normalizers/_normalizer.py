@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
 from typing import Any, Literal
@@ -51,6 +51,9 @@ class Normalizer:
     Attributes:
         canonical: the canonical form, which fingerprints and files have: None for no normalizer, "NFC", or the JSON of
             any other in one line.
+        steps: the normalizers that are applied one after the other, none of them a Sequence.
+        is_local: whether a segment of text, a character with the marks that join it, becomes the same wherever it
+            stands.
 
     >>> lowercase = Normalizer.parse("Lowercase")
     >>> lowercase, lowercase.steps
@@ -58,6 +61,25 @@ class Normalizer:
     """
 
     canonical: str | None
+    # Attributes instead of properties: each text that is encoded asks for them.
+    steps: tuple[Step, ...] = field(init=False, repr=False, compare=False)
+    is_local: bool = field(init=False, repr=False, compare=False)
+    _forms: list[Form] = field(init=False, repr=False, compare=False)
+    _replaced: list[str] = field(init=False, repr=False, compare=False)  # not of ASCII, by a space; each is a segment
+    _lowers: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        content = self.json
+        steps: tuple[Step, ...] = () if content is None else tuple(content.get("normalizers", [content]))
+        texts = [step["pattern"].get("String", "") for step in steps if step.get("content") == " "]
+        replaced = [text for text in texts if len(text) == 1 and not text.isascii()]
+        vars(self).update(
+            steps=steps,
+            is_local=len(replaced) + sum(step["type"] in _LOCAL for step in steps) == len(steps),
+            _forms=[step["type"] for step in steps if step["type"] in _FORMS],
+            _replaced=replaced,
+            _lowers={"type": "Lowercase"} in steps,
+        )
 
     @classmethod
     def parse(cls, normalizer: AnyNormalizer) -> Normalizer:
@@ -113,12 +135,6 @@ class Normalizer:
         content: dict[str, Any] | None = {"type": "NFC"} if self.is_nfc else json.loads(self.canonical or "null")
         return content
 
-    @cached_property
-    def steps(self) -> tuple[Step, ...]:
-        """The normalizers that are applied one after the other, none of them a Sequence."""
-        content = self.json
-        return () if content is None else tuple(content.get("normalizers", [content]))
-
     def __str__(self) -> str:
         return ", ".join(step["type"] for step in self.steps)
 
@@ -131,11 +147,6 @@ class Normalizer:
     def is_nfc(self) -> bool:
         """Whether it is NFC and nothing else."""
         return self.canonical == "NFC"
-
-    @cached_property
-    def is_local(self) -> bool:
-        """Whether a segment of text, a character with the marks that join it, becomes the same wherever it stands."""
-        return len(self._replaced) + sum(step["type"] in _LOCAL for step in self.steps) == len(self.steps)
 
     @property
     def prepended(self) -> tuple[str, ...]:
@@ -257,22 +268,6 @@ class Normalizer:
     def begins_segment(self, char: str) -> bool:
         """Say whether a segment begins with a character wherever it stands."""
         return self._joined.match(char) is None
-
-    # What follows from the steps, computed when it is needed.
-
-    @cached_property
-    def _forms(self) -> list[Form]:
-        return [step["type"] for step in self.steps if step["type"] in _FORMS]
-
-    @cached_property
-    def _replaced(self) -> list[str]:
-        """Characters, not of ASCII, that become a space. Each is a segment."""
-        texts = [step["pattern"].get("String", "") for step in self.steps if step.get("content") == " "]
-        return [text for text in texts if len(text) == 1 and not text.isascii()]
-
-    @cached_property
-    def _lowers(self) -> bool:
-        return {"type": "Lowercase"} in self.steps
 
     @cached_property
     def _joined(self) -> regex.Pattern[str]:
