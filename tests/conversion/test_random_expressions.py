@@ -2,16 +2,14 @@
 
 from itertools import product
 
-import pytest
-from hypothesis import assume, given, settings
+import tiktoken
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from hf_bpe import BPETokenizer
 from hf_bpe.pretokenizers import split
 from support.profiles import by_profile
-
-tiktoken = pytest.importorskip("tiktoken")
 
 ALPHABET = "ab1 \n'"
 # All strings of two and three of these characters are tokens, so ids show where a text was cut.
@@ -60,6 +58,7 @@ def ids_of_tiktoken(encoding, text):
 
 @settings(max_examples=by_profile(quick=150, thorough=5000), deadline=None)
 @given(expressions(), st.lists(TEXTS, min_size=1, max_size=6))
+@example(r"[\W1]+|\w", ["ab 1"])
 def test_ids_are_those_of_tiktoken(expression, texts):
     try:
         encoding = tiktoken.Encoding("random", pat_str=expression, mergeable_ranks=RANKS, special_tokens={})
