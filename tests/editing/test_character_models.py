@@ -88,6 +88,7 @@ def test_edited_tokenizers_are_read_by_tokenizers():
         with case(name):
             edited, remap = tokenizer.with_model(edit)
             theirs = Tokenizer.from_str(edited.backend_tokenizer.to_str())
+            assert BPETokenizer.convert_from(theirs).model == edited.model
             for text in samples:
                 assert edited.encode(text) == theirs.encode(text).ids
                 assert edited.decode(edited.encode(text)) == theirs.decode(edited.encode(text), False)
