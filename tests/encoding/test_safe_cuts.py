@@ -92,6 +92,7 @@ def test_safe_cuts_are_never_between_white_space_and_a_space(name):
 
 
 @given(data, patterns, special_tokens, st.integers(1, 40), st.lists(st.integers(1, 9), max_size=30))
+@example(b"a bb", "gpt2", [], 3, [])
 def test_blocks_are_the_text_and_count_as_it(text, pattern, specials, block_bytes, sizes):
     pieces, rest = [], text
     for size in sizes:
