@@ -49,7 +49,7 @@ def random_model(letters, seed, *, normalizer, has_words, merges=12):
         for merge in random.sample(made_otherwise, k=min(3, len(made_otherwise))):
             first = learned.index(next(pair for pair in learned if b"".join(pair) == b"".join(merge)))
             learned = [*learned[: first + 1], merge, *learned[first + 1 :]]  # comes too late for the token's own bytes
-    vocab = dict(enumerate([*tokens, *words]))
+    vocab = dict(enumerate([*words, *tokens]))
     return BPEModel(vocab, learned, pattern=pattern, normalizer=normalizer, ignore_merges=has_words), words
 
 
