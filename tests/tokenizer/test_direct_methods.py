@@ -234,7 +234,7 @@ def plain_ids():
     return BPETokenizer.from_pretrained(make.folder).encode(HOOKED_TEXT)
 
 
-def overriding(cls, kind, name, function, load=None):
+def overriding(cls, kind, name, function):
     """Return a tokenizer of a subclass that overrides a method, or one object that has its own."""
     if kind == "class":
         return type("Other", (cls,), {name: function}).from_pretrained(make.folder)
@@ -378,11 +378,13 @@ def test_methods_are_answered_directly(monkeypatch):
     """Else they would be as slow as before, without a wrong result."""
     for kind in CLASSES:
         tokenizer, _ = make(kind, "bos")
-        for owner, name in ((type(tokenizer), "_encode_plus"), (type(tokenizer), "_decode"), (base, "to_py_obj")):
+        cls = type(tokenizer)
+        for owner, name in ((cls, "_encode_plus"), (cls, "_decode"), (cls, "_pad"), (base, "to_py_obj")):
             monkeypatch.setattr(owner, name, lambda *_, **__: pytest.fail("not answered directly"))
         ids = tokenizer("low")["input_ids"]
-        assert ids == tokenizer.encode("low")
+        assert ids == tokenizer.encode("low") == [*ids[:1], *tokenizer.encode("low", add_special_tokens=False)]
         assert tokenizer.decode(ids) == "<|x|>low"
+        tokenizer.pad([{"input_ids": ids}], return_tensors="np")
         for rows in ([ids], [tuple(ids)], np.array([ids])):
             assert tokenizer.batch_decode(rows, skip_special_tokens=False) == ["<|x|>low"]
         assert tokenizer.tokenize("low")
