@@ -117,6 +117,9 @@ def test_files_do_not_depend_on_workers_or_pieces(tokenizer, tmp_path, monkeypat
         written = tokenizer.encode_files(sources, tmp_path / f"{workers}" / "out", **running, **options)
         assert contents(written) == expected
         assert not [*(tmp_path / f"{workers}").glob(".*")]
+    with monkeypatch.context() as patch:  # one file has most of the text
+        patch.setattr("hf_bpe.token_files._workers.map_in_processes", None)
+        tokenizer.encode_files([tmp_path / "in/a.txt", tmp_path / "in/d0.txt"], tmp_path / "one/x.npy", num_workers=2)
     monkeypatch.setattr("hf_bpe.token_files._run_job.number_of_processes", lambda units, workers: workers)
     if sys.platform.startswith("linux"):
         assert contents(tokenizer.encode_files(sources, tmp_path / "2p" / "out", num_workers=2, **options)) == expected
