@@ -205,3 +205,4 @@ def test_progress_is_shown_on_standard_error_when_asked_for(capsys):
     assert output == ""
     assert "Merging: 100%" in errors
     assert "10/10" in errors
+    assert "' × " in errors
