@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import tiktoken
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
@@ -60,7 +59,7 @@ def test_unclear_expressions_are_refused_with_both_spellings(expression, text, o
     assert matches(text, expression) != matches_of_tiktoken(text, expression)
     if ours is not None:
         assert split(text, Pattern.parse(ours).canonical) == split_by_tokenizers(text, expression)
-        assert str(refused.value).count("written as") >= 1
+        assert "written as" in str(refused.value)
     if theirs is not None:
         assert translate(expression) == theirs == translate(theirs)
         Pattern.parse(theirs)
@@ -81,10 +80,8 @@ def test_clear_expressions_are_accepted():
 
 
 def write_ranks(folder):
-    encoding = tiktoken.Encoding("x", pat_str=".", mergeable_ranks={b: i for i, b in BYTES.items()}, special_tokens={})
     BPETokenizer(model=BPEModel(BYTES, [], (), "gpt2")).convert_to(folder / "x.tiktoken")
     (folder / "x.tiktoken.json").unlink()
-    assert encoding.n_vocab == 256
     return folder / "x.tiktoken"
 
 
@@ -125,8 +122,7 @@ def test_patterns_of_commands_are_refused_if_unclear(tmp_path):
         ("convert", write_ranks(tmp_path), tmp_path / "y", "--pattern", DIGITS),
     ]
     for command in commands:
-        assert r"write" in error(*command)
-        assert r"(?>\p{N}{1,3})" in " ".join(error(*command).split())
+        assert r"written as (?>\p{N}{1,3})" in " ".join(error(*command).split())
     assert not (tmp_path / "x").exists()
 
 
@@ -151,7 +147,6 @@ def test_files_with_unclear_expressions_keep_their_meaning(with_unclear_expressi
     text = "1234567 12 ab\n"
     expected = Tokenizer.from_file(str(with_unclear_expression / "tokenizer.json")).encode(text).ids
     tokenizer = BPETokenizer.from_pretrained(with_unclear_expression)
-    assert tokenizer.pattern == DIGITS
     tokenizer.save_pretrained(tmp_path / "saved")
     tokenizer.convert_to(tmp_path / "text", format="text")
     files = tmp_path / "saved/vocab.json", tmp_path / "saved/merges.txt"
@@ -167,7 +162,6 @@ def test_files_with_unclear_expressions_keep_their_meaning(with_unclear_expressi
         assert each.encode(text) == expected
         assert each.pattern == DIGITS
         assert each.model.fingerprint == tokenizer.model.fingerprint
-        assert each.model.signature == tokenizer.model.signature or each is not tokenizer
 
 
 def test_loaded_patterns_are_given_back_as_they_are(with_unclear_expression, tmp_path):
