@@ -21,7 +21,6 @@ import importlib.util, sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
-MODULE = "hf_bpe.pretokenizers._named_patterns"
 expression = r"\p{L}+|\p{N}{1,2}|\s+|[^\s\p{L}\p{N}]+"
 line = f'    "glm9": NamedPattern("GLM-9", {expression!r}, also="chatglm9", llama_cpp="glm-9"),\n'
 
@@ -38,7 +37,7 @@ class Edited(SourceFileLoader):
 class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name == MODULE:
+        if name == "hf_bpe.pretokenizers._named_patterns":
             file = f"{path[0]}/_named_patterns.py"
             return importlib.util.spec_from_file_location(name, file, loader=Edited(name, file))
 
