@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, TypeAlias, cast
 
 from hf_bpe._native_core import native_core
@@ -11,7 +12,7 @@ from hf_bpe._utils.arguments import wrong_type
 from hf_bpe.pretokenizers._byte_level import is_utf8, to_printable
 from hf_bpe.pretokenizers._pattern import Pattern
 
-BYTE_TOKENS: dict[bytes, int] = {b"<0x%02X>" % byte: byte for byte in range(256)}
+BYTE_TOKENS: Mapping[bytes, int] = MappingProxyType({b"<0x%02X>" % byte: byte for byte in range(256)})
 """The tokens of bytes → the byte, as SentencePiece and `tokenizers` write them."""
 
 
@@ -30,7 +31,7 @@ class ByteAlphabet:
     """
 
     is_bytes = True
-    byte_tokens: ClassVar[Mapping[bytes, int]] = {bytes([byte]): byte for byte in range(256)}
+    byte_tokens: ClassVar[Mapping[bytes, int]] = MappingProxyType({bytes([byte]): byte for byte in range(256)})
     stand_ins: ClassVar[frozenset[bytes]] = frozenset(byte_tokens)
     byte_fallback = False
     unk_token = None
@@ -116,6 +117,7 @@ class CharacterAlphabet:
     def check(
         self, pattern: Pattern, ids: Mapping[bytes, int], merges: Iterable[tuple[bytes, bytes]], merge_ids: bytes | None
     ) -> None:
+        """Raise a ValueError if a model cannot have this alphabet."""
         if pattern.canonical is not None and pattern.metaspace is None:
             raise ValueError(
                 f"pattern {pattern.canonical[:80]!r}: expected None or a Metaspace, as the model has characters"
@@ -144,9 +146,11 @@ class CharacterAlphabet:
                         )
 
     def symbols(self, token: bytes) -> list[bytes]:
+        """Return the characters of a token."""
         return [character.encode() for character in token.decode()]
 
     def printable_tokens(self, tokens: Collection[bytes], special_tokens: Iterable[str]) -> list[str]:
+        """Return the text of the tokens of a model."""
         return [*map(bytes.decode, tokens)]
 
 
