@@ -51,7 +51,6 @@ class Normalizer:
     Attributes:
         canonical: the canonical form, which fingerprints and files have: None for no normalizer, "NFC", or the JSON of
             any other in one line.
-        steps: the normalizers that are applied one after the other, none of them a Sequence.
         is_local: whether a segment of text, a character with the marks that join it, becomes the same wherever it
             stands.
 
@@ -62,23 +61,22 @@ class Normalizer:
 
     canonical: str | None
     # Attributes instead of properties: each text that is encoded asks for them.
-    steps: tuple[Step, ...] = field(init=False, repr=False, compare=False)
     is_local: bool = field(init=False, repr=False, compare=False)
     _forms: list[Form] = field(init=False, repr=False, compare=False)
     _replaced: list[str] = field(init=False, repr=False, compare=False)  # not of ASCII, by a space; each is a segment
     _lowers: bool = field(init=False, repr=False, compare=False)
+    _length: int = field(init=False, repr=False, compare=False)  # number of steps
 
     def __post_init__(self) -> None:
-        content = self.json
-        steps: tuple[Step, ...] = () if content is None else tuple(content.get("normalizers", [content]))
+        steps = self.steps
         texts = [step["pattern"].get("String", "") for step in steps if step.get("content") == " "]
         replaced = [text for text in texts if len(text) == 1 and not text.isascii()]
         vars(self).update(
-            steps=steps,
             is_local=len(replaced) + sum(step["type"] in _LOCAL for step in steps) == len(steps),
             _forms=[step["type"] for step in steps if step["type"] in _FORMS],
             _replaced=replaced,
             _lowers={"type": "Lowercase"} in steps,
+            _length=len(steps),
         )
 
     @classmethod
@@ -104,9 +102,9 @@ class Normalizer:
         ValueError: normalizer: expected one of None, 'NFC', ... or the JSON of a normalizer, got 'BertNormalizer'
         """
         if isinstance(normalizer, Normalizer):
-            return normalizer
+            normalizer = normalizer.canonical
         if normalizer is None or isinstance(normalizer, str):
-            return _parse_text(normalizer)
+            return _parse_text(normalizer and str(normalizer))  # not a subclass of str, which others would get
         if not isinstance(normalizer, Mapping):
             raise wrong_type("normalizer", "a str, a mapping or None", normalizer)
         return cls.of(parse_steps(normalizer))
@@ -134,6 +132,12 @@ class Normalizer:
         """
         content: dict[str, Any] | None = {"type": "NFC"} if self.is_nfc else json.loads(self.canonical or "null")
         return content
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The normalizers that are applied one after the other, none of them a Sequence."""
+        content = self.json
+        return () if content is None else tuple(content.get("normalizers", [content]))
 
     def __str__(self) -> str:
         return ", ".join(step["type"] for step in self.steps)
@@ -194,11 +198,11 @@ class Normalizer:
         """
         if self.is_local and text.isascii():
             return text.lower() if self._lowers else text
-        if len(self._replaced) == len(self.steps):
+        if len(self._replaced) == self._length:
             for char in self._replaced:
                 text = text.replace(char, " ")
             return text
-        if len(self._forms) == len(self.steps):
+        if len(self._forms) == self._length:
             return self._apply_in_pieces(text, "\n ")
         return self._backend.apply(text)
 
@@ -224,7 +228,7 @@ class Normalizer:
         if self._replaced and any(char in text for char in self._replaced):
             return False
         # A line that has to be normalized to know takes ten times as long.
-        is_known_by_forms = len(self._forms) + len(self._replaced) == len(self.steps)
+        is_known_by_forms = len(self._forms) + len(self._replaced) == self._length
         return is_known_by_forms and (not self._forms or all(are_normalized(text.split("\n"), self._forms)))
 
     def align(self, text: str) -> Alignment:
@@ -249,7 +253,7 @@ class Normalizer:
         """
         data, begins, ends = bytearray(), [], []
         at = 0
-        for match in regex.finditer(rf"(?s:.){self._joined.pattern}*+", text):
+        for match in self._segment.finditer(text):
             old, new = utf8(match[0]), utf8(self.apply(match[0]))
             end = at + len(old)
             begins += [*range(at, end)] if old == new else [at] * len(new)
@@ -272,6 +276,10 @@ class Normalizer:
     @cached_property
     def _joined(self) -> regex.Pattern[str]:
         return regex.compile(_JOINED_BY.get(self.canonical, _JOINED_BY_OTHERS))
+
+    @cached_property
+    def _segment(self) -> regex.Pattern[str]:
+        return regex.compile(rf"(?s:.){self._joined.pattern}*+")
 
     @cached_property
     def _part(self) -> regex.Pattern[str]:

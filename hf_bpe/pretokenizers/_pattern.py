@@ -100,7 +100,8 @@ class Pattern:
         """
         if isinstance(pattern, Pattern):
             return pattern
-        return _read_text(pattern) if isinstance(pattern, str) else _read(pattern)
+        # Not a subclass of str, which others would get.
+        return _read_text(str(pattern)) if isinstance(pattern, str) else _read(pattern)
 
     @property
     def name(self) -> str | None:
