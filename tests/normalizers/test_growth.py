@@ -139,7 +139,7 @@ WAYS_TO_LOAD = {
 }
 SCRIPT = """
 import json, os, resource, sys
-import tokenizers, transformers
+import tokenizers, transformers.models.auto.tokenization_auto  # with torch, if it is installed
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate
 from hf_bpe.cli import main
 def command(*arguments):
