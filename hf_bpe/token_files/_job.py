@@ -103,7 +103,7 @@ def _described(source: Shard) -> dict[str, Any]:
 
 
 def as_shards(paths: Any, storage_options: StorageOptions | None = None) -> list[Shard]:
-    """Return the files that `encode_files` is given, each whole; the options are for those that bring none."""
+    """Return the files that `encode_files` is given, each whole; the options are for files without any."""
     if not isinstance(paths, (str, os.PathLike, Source)):
         refuse_tables("paths", paths, "paths of files")
     listed = [paths] if isinstance(paths, (str, os.PathLike, Source)) else check_sequence("paths", paths, "paths")
