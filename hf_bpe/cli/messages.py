@@ -30,23 +30,23 @@ _NAME = re.compile(r"^  (?:--?[\w-]+(?:, | / )?)+|^  [a-z-]+(?=  )", re.MULTILIN
 _SILENCE = 1.0  # seconds that a phase may take without a sign
 
 
-class _Settings:
+class _Verbosity:
     level = NORMAL
 
 
 def set_level(level: int) -> None:
     """Set how much is said until `reset`: QUIET for warnings and errors only."""
-    _Settings.level = level
+    _Verbosity.level = level
 
 
 def level() -> int:
     """Return how much is said."""
-    return _Settings.level
+    return _Verbosity.level
 
 
 def say(message: str) -> None:
     """Print a message; with --quiet only warnings and errors."""
-    if _Settings.level > QUIET or message.startswith(("error: ", "warning: ")):
+    if _Verbosity.level > QUIET or message.startswith(("error: ", "warning: ")):
         print(f"hf-bpe: {_colored(printable(message))}", file=sys.stderr)
 
 
@@ -100,7 +100,7 @@ def warnings_said() -> Iterator[None]:
 @contextlib.contextmanager
 def phase(name: str) -> Iterator[None]:
     """Show on a terminal what is done, with the seconds, if it takes longer than a second."""
-    if _Settings.level == QUIET or not sys.stderr.isatty():
+    if _Verbosity.level == QUIET or not sys.stderr.isatty():
         yield
         return
     is_done = threading.Event()
@@ -126,7 +126,7 @@ class _Log(logging.Handler):
     """Print what the library logs, above its progress bars."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno < logging.WARNING and _Settings.level == QUIET:
+        if record.levelno < logging.WARNING and _Verbosity.level == QUIET:
             return
         label = "warning: " if record.levelno >= logging.WARNING else ""
         tqdm.write(f"hf-bpe: {_colored(label + printable(in_one_line(record.getMessage())))}", file=sys.stderr)

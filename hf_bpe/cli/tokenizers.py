@@ -39,13 +39,13 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
 _FILE_SUFFIXES = _SUFFIXES | {".json", ".txt"}  # of files with a tokenizer, not of repositories
 
 
-class _Settings:
-    downloads = False
+class _Downloads:
+    allowed = False
 
 
 def set_downloads(allowed: bool) -> None:
     """Set whether names that are no files are downloaded."""
-    _Settings.downloads = allowed
+    _Downloads.allowed = allowed
 
 
 def tokenizer_class() -> type[BPETokenizer]:
@@ -96,7 +96,7 @@ def existing(source: str) -> Path:
         return Path(source)
     name = {"gpt2": "openai-community/gpt2"}.get(source, source)
     is_repository = _REPOSITORY.match(name) is not None and Path(name).suffix not in _FILE_SUFFIXES
-    if is_repository and _Settings.downloads:
+    if is_repository and _Downloads.allowed:
         return _downloaded(name)
     like = _closest_tokenizer(Path(source))
     message = f"no file or folder {without_credentials(source)!r}" + (f"; did you mean {like}?" if like else "")

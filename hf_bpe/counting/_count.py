@@ -27,7 +27,7 @@ from hf_bpe.counting._checkpoint import WorkFolder
 from hf_bpe.counting._count_tables import make_count_table
 from hf_bpe.counting._readers import Batch, Skipped, read
 from hf_bpe.counting._runs import Run, gather, open_run
-from hf_bpe.counting._settings import Counted, Settings
+from hf_bpe.counting._settings import Counted, CountSettings
 from hf_bpe.counting._sources import Shard, TextSource, plan, split_shard
 from hf_bpe.counting._word_counts import WordCounts, merge_all
 from hf_bpe.pretokenizers._pattern import AnyPattern
@@ -99,7 +99,7 @@ def count(
     >>> sorted(count(["low low<|x|>lower"], special_tokens=["<|x|>"]).items())
     [(b' low', 1), (b'low', 1), (b'lower', 1)]
     """
-    settings = Settings.checked(pattern, special_tokens)
+    settings = CountSettings.checked(pattern, special_tokens)
     if work_dir is not None:
         require_core("work folders of counts")
     with contextlib.closing(_Counting(source, settings, num_workers, max_memory, work_dir)) as counting:
@@ -113,7 +113,7 @@ class _Counting:
     def __init__(
         self,
         source: TextSource,
-        settings: Settings,
+        settings: CountSettings,
         num_workers: int | None,
         max_memory: int | str | None,
         work_dir: str | os.PathLike[str] | None,

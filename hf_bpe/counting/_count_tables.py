@@ -12,7 +12,7 @@ from hf_bpe._utils.processes import usable_cores
 from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._readers import Batch, Text
 from hf_bpe.counting._runs import RunOfCounts, RunReader
-from hf_bpe.counting._settings import Settings
+from hf_bpe.counting._settings import CountSettings
 from hf_bpe.encoding._safe_cuts import cut_into_documents
 from hf_bpe.reference._encoder import count_pre_tokens
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PIECE_BYTES = 1 << 20  # of text that is counted at a time in Python
 
 
-def make_count_table(settings: Settings, num_workers: int | None, memory: int) -> CountTable:
+def make_count_table(settings: CountSettings, num_workers: int | None, memory: int) -> CountTable:
     """Return an empty count table; a memory of 0 is no limit.
 
     Raises:
@@ -84,7 +84,7 @@ class NativeCountTable:
 class ReferenceCountTable:
     """Counts by the reference, with the methods of `NativeCountTable`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: CountSettings) -> None:
         self._settings = settings
         self._counts: collections.Counter[bytes] = collections.Counter()
 

@@ -13,7 +13,7 @@ from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, AnyPattern, Pattern
 
 
 @dataclass(frozen=True)
-class Settings:
+class CountSettings:
     """The settings that decide the words; only counts with equal settings can be merged."""
 
     pattern: Pattern
@@ -21,11 +21,11 @@ class Settings:
     unicode: str = UNICODE_VERSION
 
     @classmethod
-    def checked(cls, pattern: AnyPattern, special_tokens: Iterable[str]) -> Settings:
+    def checked(cls, pattern: AnyPattern, special_tokens: Iterable[str]) -> CountSettings:
         """Return validated settings; raise TypeError or ValueError like `train`."""
         return cls(Pattern.parse(pattern), tuple(check_special_tokens(special_tokens)))
 
-    def check_same(self, other: Settings) -> None:
+    def check_same(self, other: CountSettings) -> None:
         """Raise a ValueError that names a difference. The order of special tokens does not matter."""
         mine, its = self.identity(), other.identity()
         for name in mine:

@@ -35,7 +35,7 @@ from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._native import merge_runs, read_words
 from hf_bpe.counting._runs import PIECE, FileRun, Run, RunOfCounts, RunReader, gather, open_run, read_whole
-from hf_bpe.counting._settings import Counted, Settings
+from hf_bpe.counting._settings import Counted, CountSettings
 from hf_bpe.counting._sources import exact_weight
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, AnyPattern, Pattern
@@ -76,7 +76,7 @@ class WordCounts:
     [(b'low', 15)]
     """
 
-    settings: Settings
+    settings: CountSettings
     """The splitting of the text."""
     scale: int
     """The number to divide counts by: 1, unless there were fractional weights."""
@@ -97,7 +97,7 @@ class WordCounts:
         special_tokens: Sequence[str] = (),
         scale: int = 1,
     ) -> None:
-        settings = Settings.checked(pattern, special_tokens)
+        settings = CountSettings.checked(pattern, special_tokens)
         counts: dict[bytes, int] = {}
         for word, count in check_mapping("words", words).items():
             data = repair_surrogates(word).encode() if isinstance(word, str) else word
@@ -111,7 +111,7 @@ class WordCounts:
         self._take(RunOfCounts(counts), settings, scale)
 
     @classmethod
-    def from_run(cls, merger: RunReader, settings: Settings, scale: int, **about: Any) -> WordCounts:
+    def from_run(cls, merger: RunReader, settings: CountSettings, scale: int, **about: Any) -> WordCounts:
         """Return the counts of a run, which is read to its end; see `_take` for the arguments."""
         counts = cls.__new__(cls)
         counts._take(merger, settings, scale, **about)
@@ -120,7 +120,7 @@ class WordCounts:
     def _take(
         self,
         merger: RunReader,
-        settings: Settings,
+        settings: CountSettings,
         scale: int,
         *,
         sources: Iterable[Counted] = (),
@@ -229,7 +229,7 @@ class WordCounts:
         >>> WordCounts({"low": 2}, special_tokens=["<|x|>", "<|y|>"]).with_special_tokens(["<|x|>"]).special_tokens
         ('<|x|>',)
         """
-        settings = Settings(self.settings.pattern, tuple(check_special_tokens(special_tokens)))
+        settings = CountSettings(self.settings.pattern, tuple(check_special_tokens(special_tokens)))
         return WordCounts.from_run(
             merge_runs([self.run()], [1]), settings, self.scale, sources=self.sources, skipped=self.skipped
         )
@@ -321,7 +321,7 @@ class WordCounts:
                 raise ValueError(
                     f"it was counted with Unicode {about['unicode']:.80}, this version of hf_bpe uses {UNICODE_VERSION}"
                 )
-            counts.settings = Settings.checked(Pattern.read(about["pattern"]), about["special_tokens"])
+            counts.settings = CountSettings.checked(Pattern.read(about["pattern"]), about["special_tokens"])
             counts.sources = tuple(Counted(**source).checked() for source in about["sources"])
             counts.scale = check_int("scale", about["scale"], 1, 10**1000)
             counts._words = check_int("words", about["words"], 0, (footer - 16) // _MIN_RECORD)

@@ -8,7 +8,7 @@ from typing import Any
 from hf_bpe._utils.arguments import check_real
 from hf_bpe.core._alphabet import Alphabet, CharacterAlphabet
 from hf_bpe.core._model import BPEModel
-from hf_bpe.counting._settings import Settings
+from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.reference._training_alphabet import TrainingAlphabet, choose_characters
@@ -35,7 +35,7 @@ class CharacterPlan(Plan):
         self.model_alphabet, self._coverage, self._limit = model_alphabet, coverage, limit
 
     def base(
-        self, texts: Sequence[WordCounts], settings: Settings, initial: BPEModel | None, alphabet: InitialAlphabet
+        self, texts: Sequence[WordCounts], settings: CountSettings, initial: BPEModel | None, alphabet: InitialAlphabet
     ) -> BPEModel:
         """Return the model to begin with: new tokens are special tokens, tokens of bytes, characters.
 

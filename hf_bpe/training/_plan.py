@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._special_tokens import check_special_tokens
-from hf_bpe.counting._settings import Settings
+from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import GPT2, AnyPattern, Pattern
@@ -58,7 +58,7 @@ class Plan:
         pattern: AnyPattern,
         initial: BPEModel | None,
         byte_fallback: bool | None,
-    ) -> Settings:
+    ) -> CountSettings:
         """Return the pattern and special tokens on which counts, initial model and arguments agree."""
         counts = [each for each in (*self.sources.values(), *self.measured.values()) if isinstance(each, WordCounts)]
         for each in counts[1:]:
@@ -84,15 +84,15 @@ class Plan:
                 + "; they must be the same"
             )
         default = default_pattern(byte_fallback)
-        return Settings(next(iter(chosen.values()), default), tuple(dict.fromkeys([*first, *given])))
+        return CountSettings(next(iter(chosen.values()), default), tuple(dict.fromkeys([*first, *given])))
 
-    def change(self, changed: Callable[[Any, Pattern], Any], settings: Settings) -> None:
+    def change(self, changed: Callable[[Any, Pattern], Any], settings: CountSettings) -> None:
         """Replace all texts by what `changed` makes of them and their pattern."""
         self.sources = {name: changed(source, settings.pattern) for name, source in self.sources.items()}
         self.measured = {name: changed(source, settings.pattern) for name, source in self.measured.items()}
 
     def base(
-        self, texts: Sequence[WordCounts], settings: Settings, initial: BPEModel | None, alphabet: InitialAlphabet
+        self, texts: Sequence[WordCounts], settings: CountSettings, initial: BPEModel | None, alphabet: InitialAlphabet
     ) -> BPEModel:
         """Return the model that training on some counts begins with; without any, one of no more tokens."""
         found: Iterable[int] = set().union(*chain.from_iterable(texts)) if alphabet == "observed" else range(256)

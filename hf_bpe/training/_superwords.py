@@ -11,7 +11,7 @@ from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import MAX_INT64, check_flag, check_int, wrong_type
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import name_of_pattern, shortened
-from hf_bpe.counting._settings import Settings
+from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._sources import TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
@@ -141,7 +141,7 @@ class SuperwordPlan(Plan):
                 f"{goal.min_wanted(base)}"
             )
 
-    def change(self, changed: Callable[[Any, Pattern], Any], settings: Settings) -> None:
+    def change(self, changed: Callable[[Any, Pattern], Any], settings: CountSettings) -> None:
         """Replace the texts of both stages."""
         self._text = changed(self._superwords.source(self.sources[""]), self._superwords.pre_tokenizer)
         super().change(changed, settings)

@@ -20,7 +20,7 @@ from hf_bpe.core._provenance import shortened
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
 from hf_bpe.counting._normalized_texts import normalized_input
-from hf_bpe.counting._settings import Settings
+from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
@@ -321,7 +321,7 @@ def train(
     return models if goal.is_sequence or plan.is_sequence else models[0]
 
 
-def _with_special_token(settings: Settings, token: str | None) -> Settings:
+def _with_special_token(settings: CountSettings, token: str | None) -> CountSettings:
     """Return the settings with a special token before the others, unless they have it."""
     if token is None or token in settings.special_tokens:
         return settings
