@@ -41,7 +41,7 @@ def compile_natively(native: ModuleType, chain: PreTokenizer) -> Chain | str:
     """Return a chain compiled for the core, or the reason why there is none: both take long to find."""
     try:
         program = compile_chain(chain)
-        compiled: Chain = native.Chain([*map(_Stage.of, program.stages)], _pair_table(program))
+        compiled: Chain = native.Chain([*map(_StageTuple.of, program.stages)], _pair_table(program))
     except ValueError as error:  # a TooComplexError, or the core's: too many classes of characters
         return str(error)
     return compiled
@@ -70,7 +70,7 @@ def split(text: str, pattern: AnyPattern) -> list[str]:
     return [piece.decode("utf-8", "surrogateescape") for piece in pieces]
 
 
-class _Stage(NamedTuple):
+class _StageTuple(NamedTuple):
     """A stage in the form that the core takes, in this order: see `hf_bpe._native.Chain`."""
 
     instructions: bytes
@@ -85,7 +85,7 @@ class _Stage(NamedTuple):
     space: bytes
 
     @classmethod
-    def of(cls, stage: StageProgram) -> _Stage:
+    def of(cls, stage: StageProgram) -> _StageTuple:
         program = stage.program
         ranges = ([code for pair in test.characters.ranges for code in pair] for test in program.tests)
         return cls(

@@ -28,7 +28,7 @@ __all__ = ["first_uncertain_character", "has_implicit_line_anchor", "is_no_targe
 _DOTS = (OneOf(ANYTHING), OneOf(complement_of(ranges_of(0x0A))))
 
 
-class _State(IntEnum):
+class _Matched(IntEnum):
     """The kind of text matched since the start of the expression; alternatives take the lowest."""
 
     CONDITION = 0  # nothing, but there was an anchor or look-ahead
@@ -51,23 +51,23 @@ def has_implicit_line_anchor(node: Node) -> bool:
     (False, False)
     """
     try:
-        _walk(node, _State.NOTHING)
+        _walk(node, _Matched.NOTHING)
     except _LateStartError:
         return True
     return False
 
 
-def _walk(node: Node, state: _State) -> _State:
+def _walk(node: Node, state: _Matched) -> _Matched:
     """Return the state after a node."""
-    if state is _State.CHARACTERS:
+    if state is _Matched.CHARACTERS:
         return state
     match node:
         case OneOf():
-            return _State.CHARACTERS
+            return _Matched.CHARACTERS
         case Anchor(place):
-            return state if place in ("line start", "text start") else _State.CONDITION
+            return state if place in ("line start", "text start") else _Matched.CONDITION
         case LookAround(_, is_ahead, _):
-            return _State.CONDITION if is_ahead else state
+            return _Matched.CONDITION if is_ahead else state
         case Atomic(body):
             return _walk(body, state)
         case Sequence(parts):
@@ -77,7 +77,7 @@ def _walk(node: Node, state: _State) -> _State:
         case Alternation(branches):
             return min(_walk(branch, state) for branch in branches)
         case Repeat(body, _, maximum, is_greedy):
-            if maximum is None and is_greedy and body in _DOTS and state is _State.CONDITION:
+            if maximum is None and is_greedy and body in _DOTS and state is _Matched.CONDITION:
                 raise _LateStartError
             return _walk(body, state)
 

@@ -165,8 +165,8 @@ def _read(expression: str) -> tuple[str, tuple[Difference, ...]]:
     return "".join(reader.out), tuple(reader.found)
 
 
-class _Options(NamedTuple):
-    """The options that are on: `i`, `m` (lines), `s` (a dot is any character) and `x`."""
+class _Flags(NamedTuple):
+    """The flags that are on: `i`, `m` (lines), `s` (a dot is any character) and `x`."""
 
     i: bool = False
     m: bool = False
@@ -182,14 +182,14 @@ class _Reader:
         self.out: list[str] = []  # one entry or more a token
         self.found: list[Difference] = []
         self._at = 0
-        self._options = _Options()
-        self._groups: list[tuple[int, int, _Options]] = []  # each: its place in the output, in the text, options before
+        self._flags = _Flags()
+        self._groups: list[tuple[int, int, _Flags]] = []  # each: its place in the output, in the text, flags before
         self._last: tuple[int, int] | None = None  # what a quantifier repeats: its place in the output, in the text
         self._ends_with_quantifier = -1  # the place in the text after the last quantifier
 
     def read(self) -> None:
         while self._at < len(self.text):
-            if self._options.x and (match := re.compile(r"[ \t\n\r\f]+|#[^\n]*").match(self.text, self._at)):
+            if self._flags.x and (match := re.compile(r"[ \t\n\r\f]+|#[^\n]*").match(self.text, self._at)):
                 self._at = match.end()
                 continue
             match = _TOKEN.match(self.text, self._at)
@@ -207,12 +207,12 @@ class _Reader:
             if kind == "options":
                 self._isolated_options(start, source)
             elif kind == "group":
-                self._groups.append((*self._last, self._options))
+                self._groups.append((*self._last, self._flags))
                 self._group(start, source)
             elif kind == "end":
                 self.out.append(source)
                 if self._groups:
-                    *last, self._options = self._groups.pop()
+                    *last, self._flags = self._groups.pop()
                     self._last = (last[0], last[1])
             elif kind == "escape":
                 self.out.append(self._escape(start, source))
@@ -221,7 +221,7 @@ class _Reader:
             elif source == "[":
                 self._at = start
                 self._class()
-            elif source == "." and self._options.s:
+            elif source == "." and self._flags.s:
                 self.out.append(r"[\s\S]")
             else:
                 if len(source) > 1:
@@ -275,9 +275,9 @@ class _Reader:
         changed = self._changed(start, source, source[2:-1])
         if start:  # Oniguruma: all that follows is one group, alternatives included
             self._differs(source, f"{source[:-1]}:…)", None, at=start, is_silent=True)
-        if changed.i and not self._options.i:
+        if changed.i and not self._flags.i:
             self.out.append("(?i)")
-        self._options = changed
+        self._flags = changed
 
     def _group(self, start: int, source: str) -> None:
         self._last = None
@@ -285,10 +285,10 @@ class _Reader:
             self.out.append("(?:" if source.startswith("(?P") else source)
             return
         changed = self._changed(start, source, source[2:-1])
-        self.out.append("(?:" if changed.i == self._options.i else "(?i:" if changed.i else "(?-i:")
-        self._options = changed
+        self.out.append("(?:" if changed.i == self._flags.i else "(?i:" if changed.i else "(?-i:")
+        self._flags = changed
 
-    def _changed(self, start: int, source: str, letters: str) -> _Options:
+    def _changed(self, start: int, source: str, letters: str) -> _Flags:
         on, _, off = letters.partition("-")
         if "m" in letters:
             ours, theirs = r"[\s\S] for each dot", r"(?:\A|(?<=\n)) for ^ and (?=\n|\z) for $"
@@ -296,10 +296,10 @@ class _Reader:
         if {*letters} - {*"imsux-"} or "x" in letters or "u" in off:
             self._differs(source, None, None, at=start)
         values = {**dict.fromkeys(on, True), **dict.fromkeys(off, False)}
-        return self._options._replace(**{name: value for name, value in values.items() if name in "imsx"})
+        return self._flags._replace(**{name: value for name, value in values.items() if name in "imsx"})
 
     def _anchor(self, start: int, source: str) -> None:
-        if self._options.m:
+        if self._flags.m:
             theirs = r"(?:\A|(?<=\n))" if source == "^" else r"(?=\n|\z)"
             self.out.append(self._differs(source, None, theirs, at=start))
             return
@@ -334,13 +334,13 @@ class _Reader:
         known = getattr(find_property(name), "name", None)
         if known is None or known.lower() in _POSIX or name.lower() in _POSIX:
             return self._differs(source, None, None, at=start)
-        if self._options.i and known not in _CASELESS:
+        if self._flags.i and known not in _CASELESS:
             return self._differs(f"{source} under (?i)", f"{source} outside of (?i)", None, at=start, is_silent=True)
         return source if "{" in source else f"{source[:2]}{{{name}}}"
 
     def _class(self) -> None:
         begin, depth = self._at, 1
-        ignores_case = self._options.i
+        ignores_case = self._flags.i
         opening = _OPENING.match(self.text, begin)
         assert opening is not None
         self._at = opening.end()
@@ -362,7 +362,7 @@ class _Reader:
                 self._differs(f"{source} in a class", None, None, at=start, is_silent=True)
             elif kind == "escape":
                 source = self._escape(start, source, in_class=True)
-            elif self._options.x and source in " \t\n\r\f#":
+            elif self._flags.x and source in " \t\n\r\f#":
                 self._differs("white space in a class under (?x)", None, None, at=start, is_silent=True)
             out.append(source)
         self._last = (len(self.out), begin)

@@ -20,11 +20,11 @@ from hf_bpe.pretokenizers._regex.tree import (
     ANYTHING,
     Alternation,
     Anchor,
+    AnchorPlace,
     Atomic,
     LookAround,
     Node,
     OneOf,
-    Place,
     Repeat,
     Sequence,
     complement_of,
@@ -38,7 +38,7 @@ _NEWLINES = OneOf(ranges_of((0x0A, 0x0D), 0x85, 0x2028, 0x2029))
 _GENERAL_NEWLINE = Atomic(
     Alternation((Sequence((OneOf(ranges_of(0x0D)), OneOf(ranges_of(0x0A)))), _NEWLINES)),
 )
-_ANCHORS: dict[str, Place] = {
+_ANCHORS: dict[str, AnchorPlace] = {
     "A": "text start",
     "z": "text end",
     "Z": "text end or final newline",
@@ -79,7 +79,7 @@ def parse(expression: str) -> Node:
 
 
 @dataclass(frozen=True, slots=True)
-class _Options:
+class _GroupOptions:
     ignores_case: bool = False
     dot_is_all: bool = False
     is_extended: bool = False
@@ -94,7 +94,7 @@ class _Parser(ExpressionReader):
         self._folded = ""  # the literals under (?i) that were just read, which could be one character together
 
     def parse(self) -> Node:
-        node = self._read_alternation(_Options())
+        node = self._read_alternation(_GroupOptions())
         if self.peek():
             self.fail(r"a ) without its (; expected \) for the parenthesis itself")
         if has_implicit_line_anchor(node):
@@ -106,7 +106,7 @@ class _Parser(ExpressionReader):
     def _unsupported(self, construct: str, at: int) -> NoReturn:
         self.fail(f"{construct} is not supported; expected an expression without it", at)
 
-    def _read_alternation(self, options: _Options) -> Node:
+    def _read_alternation(self, options: _GroupOptions) -> Node:
         self.enter()
         branches = [self._read_branch(options)]
         while self.take("|"):
@@ -115,7 +115,7 @@ class _Parser(ExpressionReader):
         self.leave()
         return branches[0] if len(branches) == 1 else Alternation(tuple(branches))
 
-    def _read_branch(self, options: _Options) -> Node:
+    def _read_branch(self, options: _GroupOptions) -> Node:
         parts: list[Node] = []
         while True:
             self._skip(options)
@@ -128,7 +128,7 @@ class _Parser(ExpressionReader):
             at = self.position
             parts.append(self._read_repetitions(self._read_atom(options), at, options))
 
-    def _skip(self, options: _Options) -> None:
+    def _skip(self, options: _GroupOptions) -> None:
         """Pass comments, and under (?x) white space."""
         while True:
             start = self.position
@@ -145,14 +145,14 @@ class _Parser(ExpressionReader):
             else:
                 return
 
-    def _read_isolated_options(self, options: _Options) -> _Options | None:
+    def _read_isolated_options(self, options: _GroupOptions) -> _GroupOptions | None:
         match = re.compile(r"\(\?([-imx]+)\)").match(self.text, self.position)
         if match is None:
             return None
         self.position = match.end()
         return _changed(options, match[1])
 
-    def _read_atom(self, options: _Options) -> Node:
+    def _read_atom(self, options: _GroupOptions) -> Node:
         at = self.position
         char = self.next()
         if char == "(":
@@ -172,7 +172,7 @@ class _Parser(ExpressionReader):
             return self._read_escaped(at, options)
         return self._literal(ord(char), at, options)
 
-    def _read_escaped(self, at: int, options: _Options) -> Node:
+    def _read_escaped(self, at: int, options: _GroupOptions) -> Node:
         char = self.peek()
         if char in _UNSUPPORTED_ESCAPES and char:
             what = _UNSUPPORTED_ESCAPES[char]
@@ -199,7 +199,7 @@ class _Parser(ExpressionReader):
             return OneOf(complement_of(LONE_WORD) if is_negated else LONE_WORD)
         return OneOf(read)
 
-    def _literal(self, code: int, at: int, options: _Options) -> Node:
+    def _literal(self, code: int, at: int, options: _GroupOptions) -> Node:
         if not options.ignores_case:
             self._folded = ""
             return OneOf(ranges_of(code))
@@ -212,7 +212,7 @@ class _Parser(ExpressionReader):
                 self.fail(f"{sequence} under (?i), which is also a single character; expected a class for each", at)
         return OneOf(either_case(code))
 
-    def _read_group(self, at: int, options: _Options) -> Node:
+    def _read_group(self, at: int, options: _GroupOptions) -> Node:
         inner, wrap = options, ""
         if self.peek() == "*":
             self._unsupported("a callout (*", at)
@@ -245,11 +245,11 @@ class _Parser(ExpressionReader):
         self._folded = ""
         return Atomic(body) if wrap == ">" else LookAround(body, *_LOOK_AROUNDS[wrap])
 
-    def _check_capture(self, at: int, options: _Options) -> None:
+    def _check_capture(self, at: int, options: _GroupOptions) -> None:
         if not options.may_capture:
             self.fail("a capturing group in a negative look-behind; expected (?:…)", at)
 
-    def _read_repetitions(self, node: Node, at: int, options: _Options) -> Node:
+    def _read_repetitions(self, node: Node, at: int, options: _GroupOptions) -> Node:
         was_once = False
         while True:
             self._skip(options)
@@ -283,7 +283,7 @@ class _Parser(ExpressionReader):
                 node = Atomic(node)
 
 
-def _changed(options: _Options, letters: str) -> _Options:
+def _changed(options: _GroupOptions, letters: str) -> _GroupOptions:
     on, _, off = letters.partition("-")
     names = {"i": "ignores_case", "m": "dot_is_all", "x": "is_extended"}
     off = off.replace("-", "")

@@ -15,6 +15,7 @@ __all__ = [
     "NOTHING",
     "Alternation",
     "Anchor",
+    "AnchorPlace",
     "Atomic",
     "CharacterSet",
     "Complement",
@@ -22,7 +23,6 @@ __all__ = [
     "LookAround",
     "Node",
     "OneOf",
-    "Place",
     "Property",
     "Ranges",
     "Repeat",
@@ -125,7 +125,7 @@ class LookAround:
     is_negated: bool
 
 
-Place: TypeAlias = Literal[
+AnchorPlace: TypeAlias = Literal[
     "text start",
     "text end",
     "text end or final newline",
@@ -141,7 +141,7 @@ Place: TypeAlias = Literal[
 class Anchor:
     """The empty string at a place."""
 
-    place: Place
+    place: AnchorPlace
 
 
 Node: TypeAlias = OneOf | Sequence | Alternation | Repeat | Atomic | LookAround | Anchor
