@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-Stage = Literal["counting", "merging"]
+Phase = Literal["counting", "merging"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Event:
         count: how often the pair of that merge occurred.
     """
 
-    stage: Stage
+    stage: Phase
     done: int
     total: int | None
     seconds: float
@@ -65,7 +65,7 @@ class Progress:
     """Show a stage as a bar on standard error, and tell a listener each event, whose exceptions propagate."""
 
     def __init__(
-        self, stage: Stage, total: int | None, *, done: int = 0, show: bool = False, listener: Listener | None = None
+        self, stage: Phase, total: int | None, *, done: int = 0, show: bool = False, listener: Listener | None = None
     ) -> None:
         self.total, self.done = total, done
         self._stage, self._listener = stage, listener
