@@ -110,7 +110,7 @@ class Encoding:
         return None if tokens is None else (self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1])
 
 
-class Source(NamedTuple):
+class EncodedTexts(NamedTuple):
     """The input of a call, from which offsets are computed later.
 
     Attributes:

@@ -7,7 +7,7 @@ from typing import Any
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType
 
-from hf_bpe.encoding._lazy_encodings import Source
+from hf_bpe.encoding._lazy_encodings import EncodedTexts
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._call_arguments import CALL_NAMES, Inputs
 from hf_bpe.tokenizer._calls import encode_call
@@ -36,7 +36,7 @@ def encode_fast_call(
         return None
     as_text = given.get("split_special_tokens")
     as_text = tokenizer.split_special_tokens if as_text is None else as_text
-    source = Source(pipeline.encoder, inputs.texts, pipeline.options(as_text), inputs.bounds)
+    source = EncodedTexts(pipeline.encoder, inputs.texts, pipeline.options(as_text), inputs.bounds)
     encoded = encode_call(tokenizer, pipeline, source, inputs, template, given)
     # In another order than that of Python tokenizers.
     encoded.data = {name: encoded.data[name] for name in sorted(encoded.data, key=lambda name: name not in _FIRST)}

@@ -28,7 +28,7 @@ from hf_bpe.encoding._encoder import (
 )
 from hf_bpe.encoding._factory import make_encoder, share_encoder
 from hf_bpe.encoding._ids import as_lists
-from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source, ToTokens, TypeIds
+from hf_bpe.encoding._lazy_encodings import NO_ID, EncodedTexts, Encodings, ToTokens, TypeIds
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.formats._definition import Definition
@@ -218,13 +218,13 @@ class Pipeline:
             add_special_tokens: add the special tokens of the template.
         """
         per_row = len(rows[0])
-        source = Source(self.encoder, [text for row in rows for text in row], self.options(), None)
+        source = EncodedTexts(self.encoder, [text for row in rows for text in row], self.options(), None)
         layout = source.layout(per_row, self.template_ids(per_row, add_special_tokens))
         type_ids = partial(self.type_ids, add_special_tokens)
         return self.lazy_encodings(source, lambda: layout, NO_ID, type_ids, self.to_tokens)
 
     def lazy_encodings(
-        self, source: Source, layout: Callable[[], Layout], pad_id: int, type_ids: TypeIds, to_tokens: ToTokens
+        self, source: EncodedTexts, layout: Callable[[], Layout], pad_id: int, type_ids: TypeIds, to_tokens: ToTokens
     ) -> Encodings:
         """Return the encodings of texts with offsets as the definition asks for; see `Encodings`."""
         matched = partial(source.matched, self.added_tokens)

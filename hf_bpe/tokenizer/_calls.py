@@ -17,7 +17,7 @@ from transformers.utils import PaddingStrategy
 from hf_bpe._utils.arguments import check_choice
 from hf_bpe.encoding._batch_layout import Layout
 from hf_bpe.encoding._encoder import Encoder, Padding, TemplateIds
-from hf_bpe.encoding._lazy_encodings import NO_ID, Encodings, Source
+from hf_bpe.encoding._lazy_encodings import NO_ID, EncodedTexts, Encodings
 from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._call_arguments import CALL_NAMES, Call, Inputs
@@ -34,7 +34,7 @@ class WarningsGiven(dict[str, bool]):
 def encode_call(
     tokenizer: Any,
     pipeline: Pipeline,
-    source: Source,
+    source: EncodedTexts,
     inputs: Inputs,
     template: TemplateIds,
     given: dict[str, Any],

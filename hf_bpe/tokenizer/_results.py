@@ -11,7 +11,7 @@ from transformers.utils import TensorType, is_torch_available
 
 from hf_bpe.encoding._batch_layout import Layout
 from hf_bpe.encoding._encoder import AnyText, Numbers, Padding
-from hf_bpe.encoding._lazy_encodings import NO_ID, DeferredEncodings, Encodings, Source
+from hf_bpe.encoding._lazy_encodings import NO_ID, DeferredEncodings, EncodedTexts, Encodings
 from hf_bpe.formats._pipeline import Pipeline
 
 TypeIdsMaker = Callable[..., list[int]]
@@ -57,7 +57,7 @@ def encode_again(
     Nobody else has the list of texts. `as_text` says whether special tokens are split, `adds` whether those of the
     template are added; `limit` and `padding` are those of `Encoder.encode_to_rows`.
     """
-    source = Source(pipeline.encoder, texts, pipeline.options(as_text), None)
+    source = EncodedTexts(pipeline.encoder, texts, pipeline.options(as_text), None)
     layout = source.layout(1, pipeline.template_ids(1, adds))
     if limit is not None:
         layout = layout.truncated(limit[0], "longest_first", from_left=limit[1])
