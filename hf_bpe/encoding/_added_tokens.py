@@ -101,7 +101,7 @@ class AddedTokenSplitter:
         if end < len(text):
             yield end, len(text), None
 
-    def forbidden_cuts(self, text: str, start: int, stop: int) -> Ranges:
+    def forbidden_cuts(self, text: str, start: int, stop: int) -> PositionSet:
         """Return the positions at which added tokens forbid a cut, because the parts would be split unlike the whole.
 
         An added token spans such a position, or touches it and strips white space or checks neighboring characters
@@ -125,7 +125,7 @@ class AddedTokenSplitter:
                 ranges.append(
                     (begin + (content not in self._looking_left), end - (not (token.rstrip or token.single_word)))
                 )
-        return Ranges(ranges)
+        return PositionSet(ranges)
 
     @cached_property
     def _looking_left(self) -> set[str]:
@@ -135,10 +135,10 @@ class AddedTokenSplitter:
         return {content for content in self._tokens if any(content[:size] in looking for size in sizes)}
 
 
-class Ranges:
+class PositionSet:
     """A set of integers, given as (first, last) ranges that may overlap or be empty.
 
-    >>> 4 in Ranges([(1, 5), (3, 2)]), 6 in Ranges([(1, 5), (7, 9)])
+    >>> 4 in PositionSet([(1, 5), (3, 2)]), 6 in PositionSet([(1, 5), (7, 9)])
     (True, False)
     """
 

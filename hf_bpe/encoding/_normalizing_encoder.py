@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Part = bytes | int
 """A segment of normalized text, or the id of an added token."""
 
-Place = tuple[int, int]
+DropoutPlace = tuple[int, int]
 """The number of a text and a position in it, see `Dropout.places`."""
 
 Rebuild = Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder]
@@ -258,7 +258,7 @@ class NormalizingEncoder(Encoder):
         parts = [self._parts(text, options) for text in texts]
         whole = [index for index, each in enumerate(parts) if each is None]
         stretches: list[AnyText] = []
-        places: list[Place] = []
+        places: list[DropoutPlace] = []
         starts: list[bool] = []  # whether the stretch is the beginning of a text
         for index, each in enumerate(parts):
             if each is None:
@@ -282,7 +282,7 @@ class NormalizingEncoder(Encoder):
         return [next(of_whole) if each is None else make_row(each) for each in parts]
 
     def _encode_stretches(
-        self, stretches: list[AnyText], starts: list[bool], places: list[Place], options: Options, threads: int
+        self, stretches: list[AnyText], starts: list[bool], places: list[DropoutPlace], options: Options, threads: int
     ) -> Iterator[Ids]:
         if not (self._tells_starts or options.continued):
             return _split_rows(self._stretches.encode_to_numpy(stretches, options.at(places), threads))
@@ -301,7 +301,7 @@ class NormalizingEncoder(Encoder):
             return options
         return options._replace(continued=self._tells_starts)  # else it is the beginning of a segment
 
-    def _places(self, text: AnyText, parts: list[Part], options: Options, index: int) -> list[Place]:
+    def _places(self, text: AnyText, parts: list[Part], options: Options, index: int) -> list[DropoutPlace]:
         """Return the place of each part of a text for `Dropout`; all the same without dropout."""
         if options.dropout is None:
             return [(0, 0)] * len(parts)

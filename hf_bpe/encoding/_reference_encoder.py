@@ -29,9 +29,8 @@ from hf_bpe.encoding._token_bytes import token_bytes
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR, to_printable
 from hf_bpe.reference._characters import CharacterEncoder
 from hf_bpe.reference._encoder import Encoder as ByteEncoder
-from hf_bpe.reference._splitting import utf8
+from hf_bpe.reference._splitting import Span, utf8
 
-Span = tuple[int, int]
 PreTokenIds = tuple[list[int], list[Span]]
 """The ids of a pre-token, and for each the first byte of the repaired text and the byte after the last."""
 

@@ -18,7 +18,7 @@ from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 _FIRST_STEP, _STEP = 1 << 6, 1 << 14  # the range of the first search, and of later ones, which double
 
-Bytes = bytes | mmap.mmap
+BytesOrMap = bytes | mmap.mmap
 FindLastCut = Callable[[bytes], int]
 
 
@@ -44,7 +44,7 @@ class SafeCuts:
         self.margin = self._longest + 4
         """The number of bytes that must follow a position for `find_last` to decide whether it is a cut."""
 
-    def find_first(self, data: Bytes, start: int, stop: int | None = None) -> int | None:
+    def find_first(self, data: BytesOrMap, start: int, stop: int | None = None) -> int | None:
         """Return the first position from `start` to before `stop` at which data can be cut; None if there is none.
 
         Data must be complete: text that followed it could complete a special token at its end.
@@ -62,7 +62,7 @@ class SafeCuts:
             stop, width = start, 4 * width
         return 0
 
-    def find_all(self, data: Bytes, start: int, stop: int) -> Iterator[int]:
+    def find_all(self, data: BytesOrMap, start: int, stop: int) -> Iterator[int]:
         """Yield the positions from `start` to before `stop` at which data can be cut; see `find_first`."""
         at = max(start, 1)
         seen = max(at - self._longest, 0)  # tokens that begin before this position end before `at`
@@ -123,7 +123,7 @@ def cut_into_blocks(
         yield b"".join(held)
 
 
-def find_too_long(data: Bytes, cuts: SafeCuts, start: int, stop: int | None, longest: int) -> int | None:
+def find_too_long(data: BytesOrMap, cuts: SafeCuts, start: int, stop: int | None, longest: int) -> int | None:
     """Return the beginning of the first segment of more than `longest` bytes without a safe cut.
 
     Args:
@@ -152,7 +152,7 @@ def find_too_long(data: Bytes, cuts: SafeCuts, start: int, stop: int | None, lon
 
 
 def cut_into_documents(
-    data: Bytes, start: int, stop: int | None, pattern: AnyPattern, special_tokens: Sequence[str], limit: int
+    data: BytesOrMap, start: int, stop: int | None, pattern: AnyPattern, special_tokens: Sequence[str], limit: int
 ) -> Iterator[tuple[int, int]]:
     """Yield start and end of each segment between special tokens, long ones in parts, without empty ones.
 
@@ -179,7 +179,7 @@ def cut_into_documents(
 
 
 def between_special_tokens(
-    finder: TokenFinder[bytes], data: Bytes, start: int = 0, stop: int | None = None
+    finder: TokenFinder[bytes], data: BytesOrMap, start: int = 0, stop: int | None = None
 ) -> Iterator[tuple[int, int]]:
     """Yield start and end of each segment before, between and after special tokens, including empty ones."""
     stop = len(data) if stop is None else stop

@@ -19,7 +19,7 @@ from hf_bpe._utils.arguments import check_ids, check_int, check_str
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._ids import as_lists
-from hf_bpe.encoding._session_blocks import BLOCK, Block, State, blocks_until, common_size, joined, with_tail
+from hf_bpe.encoding._session_blocks import BLOCK, Block, SessionState, blocks_until, common_size, joined, with_tail
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
@@ -97,7 +97,7 @@ class Session:
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
         self._continued = options._replace(continued=True)
         self._settled_cuts = SettledCuts(encoder, added_tokens, options)
-        self._state = State()
+        self._state = SessionState()
         self._turn = _NonBlockingLock()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -189,7 +189,7 @@ class Session:
                 row = np.array(given, np.uint32)
                 num_ids = last.num_ids + len(row)
                 last = Block(last, "", row, last.characters, num_ids, last.known, is_text=False)
-                self._state = State(last)
+                self._state = SessionState(last)
             return Change(0, given)
 
     def truncate(self, num_characters: int) -> Change:
@@ -257,7 +257,7 @@ class Session:
         self._state, new_ids = self._extended(last, kept + text)
         return _change(np.concatenate(ids[::-1]), new_ids)
 
-    def _extended(self, last: Block, text: str) -> tuple[State, Ids]:
+    def _extended(self, last: Block, text: str) -> tuple[SessionState, Ids]:
         """Return the state with some text after a block, and the ids of this text."""
         text = _repaired(text)
         start = last.characters
@@ -268,7 +268,7 @@ class Session:
         for part, place, (begin, end) in zip(parts, known, pairwise(offsets.tolist()), strict=False):
             last = joined(last, part, ids[begin:end], start + place)
         # `ids` would be kept as a whole by a part of it.
-        return State(last, tail, ids[offsets[-2] :].copy()), ids
+        return SessionState(last, tail, ids[offsets[-2] :].copy()), ids
 
     @property
     def _puts_spaces(self) -> bool:

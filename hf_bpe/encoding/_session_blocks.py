@@ -41,7 +41,7 @@ class Block(NamedTuple):
 _FIRST = Block(None, "", _NO_IDS, 0, 0, 0)
 
 
-class State(NamedTuple):
+class SessionState(NamedTuple):
     """The text of a session: blocks, and the tail after them, which may end with the first half of a surrogate pair."""
 
     last: Block = _FIRST
@@ -49,7 +49,7 @@ class State(NamedTuple):
     tail_ids: Ids = _NO_IDS
 
 
-def with_tail(state: State) -> Block:
+def with_tail(state: SessionState) -> Block:
     """Return the blocks of a state, of which the last is its tail, which text that follows no longer changes."""
     last, tail, ids = state
     if not tail:
@@ -79,7 +79,7 @@ def blocks_until(last: Block) -> Iterator[Block]:
     return reversed(blocks)
 
 
-def common_size(state: State, text: str) -> int:
+def common_size(state: SessionState, text: str) -> int:
     """Return the length of the common beginning of the text of a session and another text."""
     size = 0
     for part in [*(block.text for block in blocks_until(state.last)), state.tail]:

@@ -11,17 +11,15 @@ import mmap
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, AnyStr, Generic
 
 from hf_bpe._utils.cached_property import cached_property
-
-Text = TypeVar("Text", str, bytes)
 
 _FEW = 64  # the most distinct beginnings for which an expression is a good filter
 _BLOCK = 16
 
 
-class TokenFinder(Generic[Text]):
+class TokenFinder(Generic[AnyStr]):
     """Find tokens in text: str in str, or bytes in bytes.
 
     Args:
@@ -31,15 +29,17 @@ class TokenFinder(Generic[Text]):
     [(0, 'abc'), (5, 'ab')]
     """
 
-    def __init__(self, tokens: Iterable[Text]) -> None:
-        self._tokens: list[Text] = [token for token in dict.fromkeys(tokens) if token]
+    def __init__(self, tokens: Iterable[AnyStr]) -> None:
+        self._tokens: list[AnyStr] = [token for token in dict.fromkeys(tokens) if token]
         self.longest = max(map(len, self._tokens), default=0)
-        self._filter: re.Pattern[Text] | None = _make_filter(self._tokens)
+        self._filter: re.Pattern[AnyStr] | None = _make_filter(self._tokens)
 
-    def __reduce__(self) -> tuple[type[TokenFinder[Text]], tuple[list[Text]]]:
+    def __reduce__(self) -> tuple[type[TokenFinder[AnyStr]], tuple[list[AnyStr]]]:
         return type(self), (self._tokens,)
 
-    def find_all(self, text: Text | mmap.mmap, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Text]]:
+    def find_all(
+        self, text: AnyStr | mmap.mmap, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[int, AnyStr]]:
         """Yield position and content of tokens that do not overlap: leftmost first, and the longest at each position.
 
         Args:
@@ -54,8 +54,8 @@ class TokenFinder(Generic[Text]):
                 at = begin + len(token)
 
     def find_begins(
-        self, text: Text | mmap.mmap, start: int, stop: int, end: int | None = None
-    ) -> Iterator[tuple[int, Text]]:
+        self, text: AnyStr | mmap.mmap, start: int, stop: int, end: int | None = None
+    ) -> Iterator[tuple[int, AnyStr]]:
         """Yield each position at which a token begins, from left to right, and the longest token there.
 
         Args:
@@ -169,7 +169,7 @@ def _code_points(text: str | bytes) -> Sequence[int]:
     return text if isinstance(text, bytes) else array("I", text.encode("utf-32-le", "surrogatepass"))
 
 
-def _make_filter(tokens: Sequence[Text]) -> re.Pattern[Text] | None:
+def _make_filter(tokens: Sequence[AnyStr]) -> re.Pattern[AnyStr] | None:
     """Return an expression that matches where a token begins, and at few other positions; None without tokens."""
     if not tokens:
         return None
