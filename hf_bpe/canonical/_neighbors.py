@@ -17,12 +17,11 @@ import numpy.typing as npt
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._encoder import Numbers
 from hf_bpe.encoding._factory import make_encoder
 
 Bits = npt.NDArray[np.uint8]
 """One bit for each id, packed as by `numpy.packbits`."""
-
-Numbers = npt.NDArray[np.int64]
 
 _NEVER = 2**62
 _ROWS = 1 << 11

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.int64]
+from hf_bpe.encoding._encoder import Numbers
 
 _SEPARATOR = b"\xff"  # ends an incomplete character
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from hf_bpe.core._model import Merge
 from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.reference._options import LearningOptions
 
 __all__ = ["ParityMerges", "ParityOptions", "learn_parity_merges"]
-
-Merge = tuple[bytes, bytes]
 
 
 class ParityMerges(NamedTuple):

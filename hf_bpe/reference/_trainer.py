@@ -11,12 +11,10 @@ from typing import Any
 from hf_bpe.core._model import BPEModel
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
 from hf_bpe.reference._encoder import Encoder
-from hf_bpe.reference._merging import merge_symbols
+from hf_bpe.reference._merging import Pair, merge_symbols
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._superwords import is_allowed
 from hf_bpe.reference._training_alphabet import TrainingAlphabet
-
-Pair = tuple[int, int]
 
 
 def learn_merges(

@@ -65,7 +65,7 @@ void bind_encoder(nb::module_& module) {
   nb::register_exception_translator(&translate);
   nb::exception<MayNotBeNfc>(module, "MayNotBeNfc", PyExc_ValueError);
 
-  using Numbers = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t>;
+  using Fields = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t>;
   nb::class_<PyPrefixCache>(module, "PrefixCache",
                             R"(The store of `hf_bpe.encoding.PrefixCache`, which encoders share by `with_prefix_cache`.
 
@@ -83,7 +83,7 @@ Args:
       .def_prop_ro("max_bytes", [](const PyPrefixCache& self) { return self.cache->max_bytes(); })
       .def(
           "statistics",
-          [](const PyPrefixCache& self) -> Numbers {
+          [](const PyPrefixCache& self) -> Fields {
             const PrefixCache::Statistics all = self.cache->statistics();
             return {all.texts,      all.hits,   all.text_bytes,    all.reused_bytes,
                     all.size_bytes, all.blocks, all.evicted_blocks};

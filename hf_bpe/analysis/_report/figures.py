@@ -20,7 +20,7 @@ from hf_bpe.analysis._report.measuring import BYTES, CHARACTERS, ONE_TOKEN, TOKE
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._merge_trees import parts_of_tokens, unreachable
 
-Numbers = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 RENYI_ORDER = 2.5
 _RATIOS = ("bytes_per_token", "characters_per_token", "tokens_per_character", "tokens_per_word", "share_in_one_token")
 
@@ -165,7 +165,7 @@ class CompressionCurve:
 
     smallest: int
     bytes: float
-    tokens: Numbers
+    tokens: Floats
 
     @property
     def largest(self) -> int:
@@ -217,7 +217,7 @@ class Merges:
         self._made = [tokens[first + second] for first, second in model.merges]
         self._smallest = model.vocab_size - len(self._made)
 
-    def compression_curve(self, usage: Numbers, bytes: float) -> CompressionCurve | None:
+    def compression_curve(self, usage: Floats, bytes: float) -> CompressionCurve | None:
         """Return the compression curve of a text, given how often each token occurs; None if the model has none."""
         if self.why_no_curve:
             return None
