@@ -88,8 +88,8 @@ Strings to_printable(const ByteStrings& tokens, const Typed<nb::dict, "dict[byte
 }
 
 // Texts one after the other, because reading them from as many objects takes as many waits for memory.
-struct Texts {
-  explicit Texts(const nb::list& texts, std::size_t number) {
+struct JoinedTexts {
+  explicit JoinedTexts(const nb::list& texts, std::size_t number) {
     const Held held = items_of(texts, "texts");
     if (held.size() != number) throw nb::value_error("texts: expected one for each id");
     for (nb::handle each : held) {
@@ -123,7 +123,7 @@ Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integ
     if (id >= places.size()) places.resize(id + 1, kMaxIds);
     places[id] = static_cast<std::uint32_t>(i);
   }
-  const Texts text_of(texts, held_ids.size());
+  const JoinedTexts text_of(texts, held_ids.size());
   std::vector<std::uint32_t> merged(merges.size() / sizeof(std::uint32_t));
   std::memcpy(merged.data(), merges.c_str(), merged.size() * sizeof(std::uint32_t));
   std::string joined;

@@ -103,13 +103,13 @@ class HeldTexts {
   std::vector<Text> texts;
 
  private:
-  class View {
+  class BufferView {
    public:
-    explicit View(nb::handle object) {
+    explicit BufferView(nb::handle object) {
       if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
     }
-    View(View&& other) noexcept : view_(std::exchange(other.view_, Py_buffer{})) {}
-    ~View() { PyBuffer_Release(&view_); }
+    BufferView(BufferView&& other) noexcept : view_(std::exchange(other.view_, Py_buffer{})) {}
+    ~BufferView() { PyBuffer_Release(&view_); }
     const Py_buffer& operator*() const { return view_; }
 
    private:
@@ -181,7 +181,7 @@ class HeldTexts {
   Held held_;                         // the given texts
   nb::object only_;                   // or the single text
   std::vector<nb::object> repaired_;  // repaired texts, read instead
-  std::vector<View> views_;
+  std::vector<BufferView> views_;
 };
 
 // A copy of the part of a buffer that holds several texts. Must be made with the GIL.

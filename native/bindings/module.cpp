@@ -110,8 +110,8 @@ void set_alphabet(TrainingOptions& options, nb::handle given) {
 using OpenRun = Typed<nb::object, "Callable[[], Run]">;
 using OpenRuns = Typed<nb::list, "list[Callable[[], Run]]">;
 using GivenAlphabet = Typed<nb::object, "TrainingAlphabet">;
-using GivenOptions = Typed<nb::object, "LearningOptions">;
-using Progress = Typed<nb::object, "Callable[[int], object]">;
+using GivenLearningOptions = Typed<nb::object, "LearningOptions">;
+using OnProgress = Typed<nb::object, "Callable[[int], object]">;
 
 // Several runs, and the functions that read them.
 struct Runs {
@@ -158,7 +158,7 @@ class PyCounter {
 
   Typed<nb::tuple, "tuple[int | None, tuple[int, int] | None]"> add(
       const Typed<nb::list, "list[str | bytes | mmap]">& objects, std::uint64_t weight, std::size_t first_chunk,
-      std::size_t start, std::optional<std::size_t> stop, bool check_utf8, const Progress& progress) {
+      std::size_t start, std::optional<std::size_t> stop, bool check_utf8, const OnProgress& progress) {
     const Occupied occupied(flag_);
     HeldTexts held(objects, {.must_be_utf8 = check_utf8, .may_be_mapped = true});
     if (start != 0 || stop) {
@@ -270,7 +270,7 @@ Raises:
 
   module.def(
       "learn_merges",
-      [](const OpenRun& counts, const GivenOptions& options, const Merges& initial, std::size_t max_merges,
+      [](const OpenRun& counts, const GivenLearningOptions& options, const Merges& initial, std::size_t max_merges,
          const GivenPattern& parts, unsigned threads, const GivenAlphabet& alphabet,
          const Typed<nb::object, "Callable[[list[tuple[bytes, bytes]], int], object]">& progress, std::uint64_t span,
          std::size_t min_slots) {
@@ -301,9 +301,9 @@ Args:
 
   module.def(
       "learn_parity_merges",
-      [](const OpenRuns& counts, const OpenRuns& dev, const GivenOptions& options, std::size_t max_merges,
+      [](const OpenRuns& counts, const OpenRuns& dev, const GivenLearningOptions& options, std::size_t max_merges,
          std::size_t global_merges, std::size_t window, double alpha, const std::vector<double>& ratios,
-         const Progress& progress) {
+         const OnProgress& progress) {
         const LearningOptions learning = learning_options_from(options.value);
         const ParityOptions parity{learning, max_merges, global_merges, window, alpha, ratios};
         return parity_merges_of(counts, dev, parity, progress);
