@@ -20,14 +20,13 @@ from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.analysis._merge_tree import merge_tree
 from hf_bpe.analysis._report.contents import contents
-from hf_bpe.analysis._report.figures import Figures, Merges, whole, with_parity
+from hf_bpe.analysis._report.figures import CurveMerges, Figures, whole, with_parity
 from hf_bpe.analysis._report.measuring import (
     BYTES,
     LATIN,
     SCRIPTS,
     TOKENS,
     UNNAMED,
-    CountingOptions,
     Cut,
     Measure,
     Texts,
@@ -43,6 +42,7 @@ from hf_bpe.analysis._report.tables import AsRich, as_text
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._provenance import short_digest
+from hf_bpe.counting._count import CountingOptions
 from hf_bpe.formats._pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def report(
     30.0
     """
     trees = tuple(merge_tree(tokenizer, token) for token in trees_of)
-    options = CountingOptions(num_workers, max_memory, show_progress)
+    options = CountingOptions(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
     require_core("reports")
     [found] = _reports([tokenizer], None if name is None else [name], texts, reference, translations, options)
     return replace(found, trees=trees)
@@ -191,7 +191,7 @@ def compare(
     listed = [*tokenizers.values()] if isinstance(tokenizers, Mapping) else [*tokenizers]
     if len(listed) < 2:
         raise ValueError(f"tokenizers: expected two or more to compare, got {len(listed)}")
-    options = CountingOptions(num_workers, max_memory, show_progress)
+    options = CountingOptions(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
     require_core("reports")
     return Comparison(tuple(_reports(listed, names, texts, reference, translations, options)))
 
@@ -222,7 +222,7 @@ def _reports(
     groups = group_texts(texts)
     if reference is not None and reference not in groups:
         raise ValueError(f"reference: expected one of {', '.join(map(repr, groups))}, got {reference!r}")
-    measures = [Measure(pipeline.model, options.num_workers or default_threads()) for pipeline in pipelines]
+    measures = [Measure(pipeline.model, options.get("num_workers") or default_threads()) for pipeline in pipelines]
     all_totals = {group: [Totals(pipeline.model.vocab_size) for pipeline in pipelines] for group in groups}
     cuts = [*dict.fromkeys(map(_cut, pipelines))]
     fingerprints: dict[Cut, list[str]] = {cut: [] for cut in cuts}
@@ -266,7 +266,7 @@ def _make_report(
     used.sort(key=lambda number: (last.get(number, 0), -total.sums[number, BYTES], number))
     scripts = [Figures.of(SCRIPTS[number], total.sums[number], has_words) for number in used]
     reference_script = SCRIPTS[LATIN if LATIN in used or not used else used[0]]
-    merges = Merges(model)
+    merges = CurveMerges(model)
     curves = {
         group: merges.compression_curve(totals.usage, totals.sums[:, BYTES].sum())
         for group, totals in all_totals.items()

@@ -37,7 +37,7 @@ class Chart(NamedTuple):
     svg: str
 
 
-class _Line(NamedTuple):
+class _Series(NamedTuple):
     name: str
     color: str
     points: Sequence[tuple[float, float]]
@@ -114,7 +114,7 @@ def _compression_curve(reports: Sequence[ReportValues]) -> Chart | None:
         of_groups = reports[0].compression_curves.items()
         curves = [*((name, "var(--dim)", curve) for name, curve in of_groups), ("all", *curves[0][1:])]
     lines = [
-        _Line(name, of, [(math.log(size), curve.bytes / curve.tokens_at(size)) for size in curve.sizes()])
+        _Series(name, of, [(math.log(size), curve.bytes / curve.tokens_at(size)) for size in curve.sizes()])
         for name, of, curve in curves
         if curve is not None and curve.bytes and curve.largest > curve.smallest
     ]
@@ -135,12 +135,12 @@ def _lengths(reports: Sequence[ReportValues]) -> Chart | None:
             ("of the text", color(0), reports[0].lengths_in_text),
             ("of the vocabulary", "var(--dim)", reports[0].lengths_in_vocabulary),
         ]
-    lines = [_Line(name, of, [*enumerate(_binned(lengths))]) for name, of, lengths in columns]
+    lines = [_Series(name, of, [*enumerate(_binned(lengths))]) for name, of, lengths in columns]
     ticks = {float(place): str(place + 1) for place in range(_MAX_LENGTH - 1)} | {_MAX_LENGTH - 1.0: f"{_MAX_LENGTH}+"}
     return _lines("Tokens by length in bytes", lines, ticks, "{:.0%}")
 
 
-def _lines(title: str, lines: Sequence[_Line], ticks: Mapping[float, str], form: str) -> Chart:
+def _lines(title: str, lines: Sequence[_Series], ticks: Mapping[float, str], form: str) -> Chart:
     """Return a chart of lines from 0 on, with their names at their ends."""
     left, right, top, bottom = _MARGINS
     xs, ys = ([point[axis] for line in lines for point in line.points] for axis in (0, 1))

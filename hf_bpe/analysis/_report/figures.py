@@ -197,7 +197,7 @@ class CompressionCurve:
         return [*(size for size in doubling if self.smallest <= size <= 0.95 * self.largest), self.largest]
 
 
-class Merges:
+class CurveMerges:
     """The merges of a model, from which compression curves are computed.
 
     Attributes:

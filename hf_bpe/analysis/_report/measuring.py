@@ -17,7 +17,7 @@ import numpy.typing as npt
 import regex
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.counting._count import count
+from hf_bpe.counting._count import CountingOptions, count
 from hf_bpe.counting._readers import Skipped, read
 from hf_bpe.counting._sources import Shard, Source, TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
@@ -174,14 +174,6 @@ class Cut(NamedTuple):
     normalizer: Normalizer
 
 
-class CountingOptions(NamedTuple):
-    """Options of counting that change no figure, see `hf_bpe.count`."""
-
-    num_workers: int | None = None
-    max_memory: int | str | None = None
-    show_progress: bool = False
-
-
 def group_texts(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
     """Return the groups of texts by their names.
 
@@ -249,16 +241,16 @@ def count_group(
         count(
             group
             if cut.normalizer.is_identity
-            else [Source(_NormalizedTexts(shard, cut, specials), weight=shard.weight) for shard in group],
+            else [Source(_NormalizedDocuments(shard, cut, specials), weight=shard.weight) for shard in group],
             pattern=cut.pattern,
             special_tokens=specials,
-            **options._asdict(),
+            **options,
         )
         for cut in cuts
     ]
 
 
-class _NormalizedTexts:
+class _NormalizedDocuments:
     """The normalized texts of a shard, without special tokens."""
 
     def __init__(self, shard: Shard, cut: Cut, specials: Sequence[str]) -> None:
