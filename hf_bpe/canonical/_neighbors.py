@@ -121,7 +121,7 @@ class StableNeighbors:
         return marks
 
 
-class _Merges(NamedTuple):
+class _MadeMerges(NamedTuple):
     """The merges that are made, one for each token that they make, in order."""
 
     ranks: Numbers
@@ -162,7 +162,7 @@ def _keys(parents: Numbers, ranks: Numbers) -> Numbers:
     return parents * (_MAX_RANK + 1) + (_MAX_RANK - ranks)
 
 
-def _tour(merges: _Merges, size: int) -> _Tour:
+def _tour(merges: _MadeMerges, size: int) -> _Tour:
     keys = _keys(merges.firsts, merges.ranks)
     in_order = np.argsort(keys)
     keys, parents, children = keys[in_order], merges.firsts[in_order], merges.results[in_order]
@@ -194,7 +194,7 @@ def _tour(merges: _Merges, size: int) -> _Tour:
     return _Tour(places, sizes, keys, children, starts)
 
 
-def _merges_of_trees(model: BPEModel, size: int) -> _Merges:
+def _merges_of_trees(model: BPEModel, size: int) -> _MadeMerges:
     """Return the last merge in the tree of each token that has one."""
     if model._merge_ids is not None:
         ids = np.frombuffer(model._merge_ids, np.uint32).reshape(-1, 3).astype(np.int64)
@@ -208,10 +208,10 @@ def _merges_of_trees(model: BPEModel, size: int) -> _Merges:
     last = make_encoder(model).last_merges([*map(model.vocab.__getitem__, made.tolist())])
     assert last is not None  # because there is a native core, and the alphabet is bytes
     ranks = np.sort(last[last >= 0])
-    return _Merges(ranks, *ids[ranks].T)
+    return _MadeMerges(ranks, *ids[ranks].T)
 
 
-def _late_tokens(merges: _Merges, turns: Numbers, size: int) -> Numbers:
+def _late_tokens(merges: _MadeMerges, turns: Numbers, size: int) -> Numbers:
     """Return the tokens of which some merge in the tree comes before one that makes its parts."""
     is_late = np.zeros(size, bool)
     is_late[merges.results] = turns > merges.ranks
