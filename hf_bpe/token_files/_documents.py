@@ -21,7 +21,7 @@ from hf_bpe.encoding._normalizing_encoder import normalized_size
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._safe_cuts import cut_into_blocks
 from hf_bpe.encoding._streaming import BLOCK_BYTES
-from hf_bpe.token_files._loss_masks import Ranges, mark, with_ranges, without_ends, without_last_ids
+from hf_bpe.token_files._loss_masks import NoLossRanges, mark, with_ranges, without_ends, without_last_ids
 from hf_bpe.token_files._options import TokenFileOptions
 from hf_bpe.token_files._packing import Chunk
 
@@ -37,7 +37,7 @@ class _Row(NamedTuple):
     """Facts about a record besides its text: the values of copied columns, and ranges without loss."""
 
     values: tuple[str | None, ...]
-    no_loss: Ranges = ()
+    no_loss: NoLossRanges = ()
 
 
 class Framing(NamedTuple):
@@ -70,7 +70,7 @@ class Place(NamedTuple):
     position: int = 0
 
 
-class Encoded(NamedTuple):
+class EncodedChunk(NamedTuple):
     """A chunk, the place after it, the stored bytes read for it, and what was skipped in the sources before that place.
 
     What was skipped before the place in its own source is found again if encoding resumes there.
@@ -106,7 +106,7 @@ class DocumentEncoder(NamedTuple):
 
     def encode(
         self, sources: Sequence[Shard], place: Place, skipped: Skipped, first_source: int = 0
-    ) -> Iterator[Encoded]:
+    ) -> Iterator[EncodedChunk]:
         """Yield the ids of sources from a place on; `skipped` is what was skipped in the sources before."""
         for file in range(place.file, len(sources)):
             here = place if file == place.file else Place(file)
@@ -116,12 +116,12 @@ class DocumentEncoder(NamedTuple):
             read = 0
             read_source = self._text if is_text else self._records
             for chunk, after in read_source(policy, here, first_source + file):
-                yield Encoded(chunk, after, policy.position - read, skipped)
+                yield EncodedChunk(chunk, after, policy.position - read, skipped)
                 read = policy.position
             skipped += policy.skipped
             rest = (sources[file].size or policy.position) - read
             nothing = Chunk(np.empty(0, np.uint32), np.empty(0, np.int64))
-            yield Encoded(nothing, Place(file + 1), max(rest, 0), skipped)
+            yield EncodedChunk(nothing, Place(file + 1), max(rest, 0), skipped)
 
     def _text(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
         """Yield the ids of a text, which is cut where it changes no id."""

@@ -17,13 +17,13 @@ from hf_bpe._utils.arguments import short_repr
 from hf_bpe.encoding._encoder import AnyText, Ids, Numbers
 from hf_bpe.token_files._packing import Chunk
 
-Ranges = Sequence[tuple[int, int]]
+NoLossRanges = Sequence[tuple[int, int]]
 
 MASK_COLUMN = "loss_mask"
 _NO_LOSS = np.uint32(1 << 31)  # far above all ids
 
 
-def with_ranges(document: AnyText, written: str | None) -> tuple[AnyText, Ranges]:
+def with_ranges(document: AnyText, written: str | None) -> tuple[AnyText, NoLossRanges]:
     """Return a document as text, whose characters have numbers, and its ranges without loss, given as JSON.
 
     Raises:
@@ -53,7 +53,7 @@ def _is_range(value: Any, length: int) -> bool:
     return bool(0 <= value[0] <= value[1] <= length)
 
 
-def mark(ids: Ids, offsets: Numbers, places: Numbers, ranges: Sequence[Ranges]) -> Numbers:
+def mark(ids: Ids, offsets: Numbers, places: Numbers, ranges: Sequence[NoLossRanges]) -> Numbers:
     """Mark the ids without loss, and return for each text how many ids are before a range that reaches its end.
 
     Such a range begins at the id with its first character. It ends before the id with the first character after it.

@@ -17,7 +17,7 @@ from hf_bpe._version import __version__
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._options import TokenFileOptions
 from hf_bpe.token_files._publish.shards import SHARD_FILES, ShardRecord, Target
-from hf_bpe.token_files._resume.record import Totals
+from hf_bpe.token_files._resume.record import PieceTotals
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -67,7 +67,7 @@ def make_manifest(
     dtype: np.dtype[Any],
     shard_tokens: int | None,
     records: Sequence[ShardRecord],
-    totals: Totals,
+    totals: PieceTotals,
     sources: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return a manifest of shards; `totals` is what was read, of which some ids may not be in the files."""

@@ -23,8 +23,8 @@ from hf_bpe.counting._sources import Shard
 from hf_bpe.token_files._documents import DocumentEncoder, Place
 from hf_bpe.token_files._packing import Chunk
 from hf_bpe.token_files._publish.shards import ShardRecord
-from hf_bpe.token_files._resume.pieces import EncodedPiece, PieceFolder, Report
-from hf_bpe.token_files._resume.record import Position, RunLog, Totals
+from hf_bpe.token_files._resume.pieces import EncodedPiece, PieceFolder, ReportProgress
+from hf_bpe.token_files._resume.record import PieceTotals, Position, RunLog
 
 _SECONDS = 0.5  # between two states of the bar
 _UNIT_BYTES = 1 << 26
@@ -61,9 +61,9 @@ def number_of_processes(units: Sequence[Unit], workers: int) -> int:
 class DirectStream:
     """The ids of units, encoded when they are read; nothing is kept."""
 
-    def __init__(self, encoder: DocumentEncoder, units: Sequence[Unit], report: Report) -> None:
+    def __init__(self, encoder: DocumentEncoder, units: Sequence[Unit], report: ReportProgress) -> None:
         self._encoder, self._units, self._report = encoder, units, report
-        self.totals = Totals()
+        self.totals = PieceTotals()
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the ids of all units."""
@@ -91,14 +91,14 @@ class PieceStream:
         processes: int,
         folder: PieceFolder,
         log: RunLog,
-        report: Report,
+        report: ReportProgress,
     ) -> None:
         self._encoder, self._units, self._processes = encoder, units, processes
         self._folder, self._log, self._report = folder, log, report
         self._start = log.position
         self._written = log.totals.tokens + log.position.first  # ids in shards, counted from the first piece
         # Pieces that are not in shards as a whole, and totals before each.
-        self._open: list[tuple[EncodedPiece, Totals]] = []
+        self._open: list[tuple[EncodedPiece, PieceTotals]] = []
         self.totals = log.totals
 
     def chunks(self) -> Iterator[Chunk]:

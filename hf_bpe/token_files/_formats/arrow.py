@@ -24,7 +24,7 @@ _GROUP_ROWS, _GROUP_IDS = 1 << 16, 1 << 24  # of a group of rows; whichever is r
 _GROUP_CHARACTERS = 1 << 26  # of the values of a group, because Arrow limits a column of them to 2 GiB
 
 
-class _Table(TokenWriter):
+class _RowGroupFile(TokenWriter):
     """Rows in groups, whose limits depend on the rows alone."""
 
     def __init__(
@@ -96,14 +96,14 @@ class _Table(TokenWriter):
             self._writer.close()
 
 
-class ParquetFile(_Table):
+class ParquetFile(_RowGroupFile):
     """A Parquet file."""
 
     def _open(self, path: Path) -> Any:
         return importlib.import_module("pyarrow.parquet").ParquetWriter(path, self._schema, compression="zstd")
 
 
-class ArrowFile(_Table):
+class ArrowFile(_RowGroupFile):
     """Arrow's stream format, as in the cache of datasets."""
 
     def _open(self, path: Path) -> Any:

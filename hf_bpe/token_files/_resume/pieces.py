@@ -43,7 +43,7 @@ _CONTENT = {
     "skipped": SKIPPED,
 }
 
-Report = Callable[[int, int, int], object]
+ReportProgress = Callable[[int, int, int], object]
 """Called with a unit, and how many more bytes of its sources were read and ids made."""
 
 
@@ -136,7 +136,7 @@ class PieceFolder:
         unit: int,
         sources: tuple[int, Sequence[Shard]],
         written: Sequence[EncodedPiece],
-        report: Report,
+        report: ReportProgress,
     ) -> Iterator[EncodedPiece]:
         """Encode a unit from where the pieces that are written end, and yield the pieces after them."""
         number, place, skipped = 0, Place(), Skipped()

@@ -44,7 +44,7 @@ class Position(NamedTuple):
 
 
 @dataclass
-class Totals:
+class PieceTotals:
     """Totals of pieces.
 
     Attributes:
@@ -58,10 +58,10 @@ class Totals:
     read: int = 0
     skipped: dict[str, int] = field(default_factory=lambda: asdict(Skipped()))
 
-    def plus(self, piece: EncodedPiece) -> Totals:
+    def plus(self, piece: EncodedPiece) -> PieceTotals:
         """Return the totals with another piece."""
         skipped = Skipped(**self.skipped) + (piece.skipped if piece.is_last else Skipped())
-        return Totals(
+        return PieceTotals(
             self.tokens + piece.ids, self.documents + piece.documents, self.read + piece.read, asdict(skipped)
         )
 
@@ -125,11 +125,11 @@ class RunLog:
         return Position(*self._lines[-1]["next"]) if self._lines else Position()
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> PieceTotals:
         """The totals of the pieces before the position."""
-        return Totals(**self._lines[-1]["totals"]) if self._lines else Totals()
+        return PieceTotals(**self._lines[-1]["totals"]) if self._lines else PieceTotals()
 
-    def commit(self, record: ShardRecord, position: Position, totals: Totals) -> None:
+    def commit(self, record: ShardRecord, position: Position, totals: PieceTotals) -> None:
         """Record a shard."""
         line = {"shard": record._asdict(), "next": position, "totals": asdict(totals)}
         self._log.append(json.dumps(line))
