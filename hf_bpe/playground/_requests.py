@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hf_bpe.playground._chats import render_turns
-from hf_bpe.playground._views import Encoded, View
+from hf_bpe.playground._views import TokenizedText, View
 
 MAX_BODY = 4 << 20
 """The most bytes of a request."""
@@ -60,7 +60,7 @@ def _encode(views: Sequence[View], request: Mapping[str, object]) -> Reply:
     adds = _get(request, "add_special_tokens", bool)
     caret = max(0, _get(request, "caret", int))
 
-    def encode(view: View) -> Encoded:
+    def encode(view: View) -> TokenizedText:
         recognized = None if recognizes else True
         return view.encode(text, split_special_tokens=recognized, add_special_tokens=adds, caret=caret)
 
@@ -78,7 +78,7 @@ def _chat(views: Sequence[View], request: Mapping[str, object]) -> Reply:
         _get(message, "role", str)
         _get(message, "content", str)
 
-    def encode(view: View) -> Encoded:
+    def encode(view: View) -> TokenizedText:
         text, parts = render_turns(view.tokenizer, messages, adds)  # type: ignore[arg-type]
         return view.encode(text, parts)
 
@@ -106,7 +106,7 @@ REQUESTS: Mapping[str, Callable[[Sequence[View], Mapping[str, object]], Reply]] 
 """Name → the function that answers."""
 
 
-def _reply(views: Sequence[View], encode: Callable[[View], Encoded]) -> Reply:
+def _reply(views: Sequence[View], encode: Callable[[View], TokenizedText]) -> Reply:
     """Return the results of all tokenizers: the length of the JSON in four bytes, the JSON, and all ids as uint32.
 
     The JSON is filled up with spaces so that the ids begin at a multiple of four bytes.

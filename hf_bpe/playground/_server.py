@@ -174,7 +174,7 @@ def _read_files() -> Mapping[str, Reply]:
     }
 
 
-class _Refusal(Exception):
+class _StatusError(Exception):
     """A status and a message instead of an answer."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
@@ -210,8 +210,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._name = self._check_secret()
             self.server.accept_secret(self.request)
             if self.command not in ("GET", "POST"):
-                raise _Refusal(HTTPStatus.NOT_IMPLEMENTED, "expected GET or POST")
-        except _Refusal as refusal:
+                raise _StatusError(HTTPStatus.NOT_IMPLEMENTED, "expected GET or POST")
+        except _StatusError as refusal:
             self.close_connection = True  # a body that was not read is no request
             self._send(refusal.status, json_reply({"error": str(refusal)}))
             return False
@@ -229,7 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             reply = find(self._name)
             close = False
-        except _Refusal as refusal:
+        except _StatusError as refusal:
             status, reply = refusal.status, json_reply({"error": str(refusal)})
         except BadRequest as error:
             status, reply = HTTPStatus.BAD_REQUEST, json_reply({"error": str(error)})
@@ -247,7 +247,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _check_host(self) -> None:
         given = self.headers.get_all("Host") or []
         if len(given) != 1 or given[0] not in self.server.hosts:
-            raise _Refusal(HTTPStatus.FORBIDDEN, "expected the Host that this server's address has")
+            raise _StatusError(HTTPStatus.FORBIDDEN, "expected the Host that this server's address has")
 
     def _check_secret(self) -> str:
         """Return what follows the secret in the path."""
@@ -255,35 +255,35 @@ class _Handler(BaseHTTPRequestHandler):
         is_right = hmac.compare_digest(secret.encode("latin-1", "replace"), self.server.secret.encode())
         if not is_right or empty or len(rest) < 2:
             message = "expected the secret part of the address; open the address that was printed as a whole"
-            raise _Refusal(HTTPStatus.FORBIDDEN, message)
+            raise _StatusError(HTTPStatus.FORBIDDEN, message)
         return rest[0]
 
     def _file(self, name: str) -> Reply:
         if name not in self.server.files:
-            raise _Refusal(HTTPStatus.NOT_FOUND, "there is no such page")
+            raise _StatusError(HTTPStatus.NOT_FOUND, "there is no such page")
         return self.server.files[name]
 
     def _answer(self, name: str) -> Reply:
         if self.headers.get("Origin") not in self.server.origins:
-            raise _Refusal(HTTPStatus.FORBIDDEN, "expected the Origin of this server's own page")
+            raise _StatusError(HTTPStatus.FORBIDDEN, "expected the Origin of this server's own page")
         if self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
-            raise _Refusal(HTTPStatus.FORBIDDEN, "expected a request of this server's own page")
+            raise _StatusError(HTTPStatus.FORBIDDEN, "expected a request of this server's own page")
         if self.headers.get_content_type() != "application/json":
-            raise _Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "expected application/json")
+            raise _StatusError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "expected application/json")
         if name not in REQUESTS:
-            raise _Refusal(HTTPStatus.NOT_FOUND, "there is no such request")
+            raise _StatusError(HTTPStatus.NOT_FOUND, "there is no such request")
         return answer(self.server.views, name, self._body())
 
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "")
         if "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit() and len(length) < 16):
-            raise _Refusal(HTTPStatus.LENGTH_REQUIRED, "expected a Content-Length")
+            raise _StatusError(HTTPStatus.LENGTH_REQUIRED, "expected a Content-Length")
         size = int(length)
         with self.server.limited(self.request):
             if size > MAX_BODY:
                 for start in range(0, min(size, _MAX_DRAINED), _BLOCK):
                     self.rfile.read(min(_BLOCK, size - start))
-                raise _Refusal(
+                raise _StatusError(
                     HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{size:,} bytes are too many; the most is {MAX_BODY:,} bytes"
                 )
             body = self.rfile.read(size)

@@ -36,7 +36,7 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Encoded:
+class TokenizedText:
     """The ids of a text.
 
     Attributes:
@@ -113,7 +113,7 @@ class View:
         split_special_tokens: bool | None = None,
         add_special_tokens: bool = False,
         caret: int = 0,
-    ) -> Encoded:
+    ) -> TokenizedText:
         """Encode a text.
 
         Args:
@@ -143,7 +143,7 @@ class View:
         named = tuple((part.name, start) for part, start in zip(parts, starts, strict=True))
         near = tables.find(ids, len(text[:caret].encode("utf-8", "surrogatepass")))
         changed = sorted({*ids[max(0, near - _NEAR) : near + _NEAR].tolist()})
-        return Encoded(ids, len(data), is_exact, named, tables.chunks(ids, starts), self.tokens(changed))
+        return TokenizedText(ids, len(data), is_exact, named, tables.chunks(ids, starts), self.tokens(changed))
 
     def tokens(self, ids: Sequence[int]) -> list[dict[str, Any]]:
         """Return what is shown of tokens: bytes in hexadecimal, the form in vocab.json, and the visible pieces.
@@ -231,7 +231,7 @@ class _Tables:
         return int(np.searchsorted(np.cumsum(self._sizes_and_ends[0][ids]), place))
 
     def chunks(self, ids: Ids, starts: Sequence[int]) -> list[tuple[int, int, int]]:
-        """Return the chunks of ids, see `Encoded`; a chunk begins at each of `starts`."""
+        """Return the chunks of ids, see `TokenizedText`; a chunk begins at each of `starts`."""
         if len(ids) == 0:
             return []
         sizes, ends = self._sizes_and_ends
