@@ -29,7 +29,7 @@ from hf_bpe.conversion._llama_cpp import (
     UNKNOWN,
     UNUSED,
     USER_DEFINED,
-    PreTokenizer,
+    PreTokenizerType,
     check_found_alike,
     placeholder,
 )
@@ -67,7 +67,7 @@ def read(path: Path, hints: Hints) -> Definition:
     name = metadata.text("pre") if is_of_bytes else None
     if name in NOT_BYTE_LEVEL:
         raise metadata.error("pre", f"{name!r}, whose tokens are characters; expected a byte-level BPE model")
-    pre = PRE_TOKENIZERS.get(name or "", PreTokenizer("", add_bos=not is_of_bytes))
+    pre = PRE_TOKENIZERS.get(name or "", PreTokenizerType("", add_bos=not is_of_bytes))
     pattern = _pattern(metadata, name, pre.pattern, hints) if is_of_bytes else Pattern(None)
     tokens = metadata.array("tokens", str)
     has_types = metadata.has("token_type") or not is_of_bytes

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from hf_bpe._utils.input_files import MAX_BYTES, open_regular
 
-Value = bool | int | float | str | list[str] | list[int] | list[float] | list[bool]
+MetadataValue = bool | int | float | str | list[str] | list[int] | list[float] | list[bool]
 
 MAGIC = b"GGUF"
 KEY = "tokenizer.ggml."
@@ -33,7 +33,7 @@ _MAX_KEYS = 2**16
 _MAX_ENTRIES = 2**22  # of an array, and of strings in all; sixteen times as many as the largest vocabularies have
 
 
-def read_metadata(path: Path, prefix: str) -> dict[str, Value]:
+def read_metadata(path: Path, prefix: str) -> dict[str, MetadataValue]:
     """Return the values of all keys with a prefix; tensors are not read.
 
     Raises:
@@ -121,7 +121,7 @@ class Metadata:
         return templates["default"] if [*templates] == ["default"] else templates or None
 
 
-def _entries(reader: _Reader, count: int, prefix: str) -> Iterator[tuple[str, Value]]:
+def _entries(reader: _Reader, count: int, prefix: str) -> Iterator[tuple[str, MetadataValue]]:
     seen: set[str] = set()
     for number in range(count):
         place = reader.place
@@ -186,7 +186,7 @@ class _Reader:
         except UnicodeDecodeError as error:
             raise self.error(f"{what}: not UTF-8: {error.reason}", place + error.start) from None
 
-    def value(self, kind: int, key: str) -> Value:
+    def value(self, kind: int, key: str) -> MetadataValue:
         if kind == _STRING:
             return self.string(key)
         if kind != _ARRAY:

@@ -34,7 +34,7 @@ def placeholder(token_id: int) -> str:
     return f"[PAD{token_id}]"
 
 
-class PreTokenizer(NamedTuple):
+class PreTokenizerType(NamedTuple):
     """The meaning of a name in `tokenizer.ggml.pre`.
 
     Attributes:
@@ -50,13 +50,13 @@ class PreTokenizer(NamedTuple):
     is_near: bool = False
 
 
-def _family(pattern: str, names: str, **others: bool) -> dict[str, PreTokenizer]:
-    return dict.fromkeys(names.split(), PreTokenizer(pattern, **others))
+def _family(pattern: str, names: str, **others: bool) -> dict[str, PreTokenizerType]:
+    return dict.fromkeys(names.split(), PreTokenizerType(pattern, **others))
 
 
 # Not listed although they split identically: jina-v2-es, jina-v2-de and jina-v2-code, whose <mask> strips the preceding
 # space.
-PRE_TOKENIZERS: dict[str, PreTokenizer] = {
+PRE_TOKENIZERS: dict[str, PreTokenizerType] = {
     # The expression of GPT-2, which llama.cpp implements by hand, without a last `|\s+`: unmatched text is a pre-token
     # anyway.
     **_family(
@@ -92,7 +92,7 @@ PRE_TOKENIZERS: dict[str, PreTokenizer] = {
     # Patterns without a name here, which a user may give.
     **_family("", "chameleon", add_bos=True),
     **_family("", "youtu granite-embed-multi-97m", ignore_merges=True),
-    **{each.llama_cpp: PreTokenizer(name) for name, each in NAMED_PATTERNS.items() if each.llama_cpp},
+    **{each.llama_cpp: PreTokenizerType(name) for name, each in NAMED_PATTERNS.items() if each.llama_cpp},
 }
 """The names of known patterns, and names that imply more than a pattern."""
 

@@ -160,7 +160,7 @@ def check_is_clear(expression: str) -> None:
 
 @lru_cache(maxsize=256)
 def _read(expression: str) -> tuple[str, tuple[Difference, ...]]:
-    reader = _Reader(expression)
+    reader = _DialectReader(expression)
     reader.read()
     return "".join(reader.out), tuple(reader.found)
 
@@ -174,7 +174,7 @@ class _Flags(NamedTuple):
     x: bool = False
 
 
-class _Reader:
+class _DialectReader:
     """A reader of an expression of tiktoken, which writes it for `tokenizer.json`."""
 
     def __init__(self, text: str) -> None:
