@@ -21,7 +21,7 @@ from hf_bpe._utils.files import flush
 from hf_bpe._utils.shapes import check_shape
 from hf_bpe._utils.work_log import LogKind, WorkLog, checksum, open_own
 from hf_bpe.counting._error_policy import SKIPPED
-from hf_bpe.counting._runs import PIECE, FileRun, Read, Run, RunReader
+from hf_bpe.counting._runs import PIECE, FileRun, Read, Run, RunStream
 
 if TYPE_CHECKING:
     from hf_bpe.counting._sources import Shard
@@ -123,7 +123,7 @@ class WorkFolder:
         """Return the runs of all commits."""
         return [self.run(name) for commit in self._commits for name in commit["runs"]]
 
-    def write_run(self, merger: RunReader) -> str:
+    def write_run(self, merger: RunStream) -> str:
         """Write a run, and return its name for `commit`."""
         last = max(_recorded_runs(self._commits), default="0").removesuffix(".run")
         names = (f"{number:09}.run" for number in itertools.count(int(last) + 1))

@@ -11,7 +11,7 @@ from hf_bpe._native_core import native_core, require_core
 from hf_bpe._utils.processes import usable_cores
 from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._readers import Batch, Text
-from hf_bpe.counting._runs import RunOfCounts, RunReader
+from hf_bpe.counting._runs import RunOfCounts, RunStream
 from hf_bpe.counting._settings import CountSettings
 from hf_bpe.encoding._safe_cuts import cut_into_documents
 from hf_bpe.reference._encoder import count_pre_tokens
@@ -76,7 +76,7 @@ class NativeCountTable:
                         yield
             show(batch.read)
 
-    def drain(self) -> RunReader:
+    def drain(self) -> RunStream:
         """Return all counts, sorted, and reset the table."""
         return self._counter.drain()
 
@@ -106,7 +106,7 @@ class ReferenceCountTable:
                 text.check_utf8(start, end)
             yield data[start:end]
 
-    def drain(self) -> RunReader:
+    def drain(self) -> RunStream:
         """Return all counts, sorted, and reset the table."""
         counts, self._counts = self._counts, collections.Counter()
         return RunOfCounts(counts)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from hf_bpe._native_core import native_core, require_core
-from hf_bpe.counting._runs import MAX_COUNT, Run, RunOfCounts, RunReader, read_whole
+from hf_bpe.counting._runs import MAX_COUNT, Run, RunOfCounts, RunStream, read_whole
 from hf_bpe.counting._runs import read_words as read_own_words
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.pretokenizers._pattern import Pattern
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _WORDS_AT_ONCE = 4096
 
 
-def merge_runs(all_runs: Sequence[Run], multipliers: Sequence[int], minimum: int = 1) -> RunReader:
+def merge_runs(all_runs: Sequence[Run], multipliers: Sequence[int], minimum: int = 1) -> RunStream:
     """Return a merger of sorted runs, times their multipliers, which leaves out words below a minimum.
 
     Raises, also while it is read:
@@ -25,7 +25,7 @@ def merge_runs(all_runs: Sequence[Run], multipliers: Sequence[int], minimum: int
     """
     native = require_core("sums and parts of counts")
     # With a multiplier or limit of more than 64 bits, counts overflow 64 bits or are below the limit.
-    merger: RunReader = native.RunMerger(all_runs, multipliers, min(minimum, MAX_COUNT))
+    merger: RunStream = native.RunMerger(all_runs, multipliers, min(minimum, MAX_COUNT))
     return merger
 
 

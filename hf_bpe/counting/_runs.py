@@ -22,7 +22,7 @@ PIECE = 1 << 20  # bytes to read and write at once
 MAX_COUNT = 2**64 - 1
 
 
-class RunReader(Protocol):
+class RunStream(Protocol):
     """A run that is read piece by piece."""
 
     @property
@@ -143,7 +143,7 @@ def open_run(run: bytes | FileRun) -> Run:
 
 
 def gather(
-    merger: RunReader, *, max_in_memory: int = 0, folder: Path | None = None, digest: Any = None
+    merger: RunStream, *, max_in_memory: int = 0, folder: Path | None = None, digest: Any = None
 ) -> bytes | FileRun:
     """Read a run into memory, or into an anonymous file if it is longer than `max_in_memory` bytes.
 

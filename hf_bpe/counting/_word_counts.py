@@ -34,7 +34,7 @@ from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._native import merge_runs, read_words
-from hf_bpe.counting._runs import PIECE, FileRun, Run, RunOfCounts, RunReader, gather, open_run, read_whole
+from hf_bpe.counting._runs import PIECE, FileRun, Run, RunOfCounts, RunStream, gather, open_run, read_whole
 from hf_bpe.counting._settings import Counted, CountSettings
 from hf_bpe.counting._sources import exact_weight
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
@@ -111,7 +111,7 @@ class WordCounts:
         self._take(RunOfCounts(counts), settings, scale)
 
     @classmethod
-    def from_run(cls, merger: RunReader, settings: CountSettings, scale: int, **about: Any) -> WordCounts:
+    def from_run(cls, merger: RunStream, settings: CountSettings, scale: int, **about: Any) -> WordCounts:
         """Return the counts of a run, which is read to its end; see `_take` for the arguments."""
         counts = cls.__new__(cls)
         counts._take(merger, settings, scale, **about)
@@ -119,7 +119,7 @@ class WordCounts:
 
     def _take(
         self,
-        merger: RunReader,
+        merger: RunStream,
         settings: CountSettings,
         scale: int,
         *,
@@ -361,7 +361,7 @@ def _unpickle(state: dict[str, Any]) -> WordCounts:
     return counts
 
 
-def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, folder: Path | None = None) -> RunReader:
+def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, folder: Path | None = None) -> RunStream:
     """Return a merger of any number of runs, which reads only a few at once; see `merge_runs`."""
     runs, multipliers = [*runs], [*(multipliers or [1] * len(runs))]
     while len(runs) > FAN_IN:
