@@ -22,7 +22,7 @@ from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import QUIET, level, say
 from hf_bpe.cli.options import Command, adds_options, argument, option, options_of
-from hf_bpe.counting._locations import Format
+from hf_bpe.counting._locations import FileFormat
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.reference._options import LearningOptions
@@ -47,7 +47,7 @@ _WORK_HELP = "Folder for checkpoints, from which the same command resumes after 
 ManySources = Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP.replace("- for", "- or none for"))]
 _text_option = functools.partial(option, panel="Text")
 InputFormat = Annotated[
-    Format | None, _text_option(FORMAT_HELP, "--input-format", "--format", show_default=FORMAT_DEFAULT)
+    FileFormat | None, _text_option(FORMAT_HELP, "--input-format", "--format", show_default=FORMAT_DEFAULT)
 ]
 TextColumn = Annotated[str, _text_option(_COLUMN_HELP, metavar="NAME")]
 OnErrorPolicy = Annotated[OnError, _text_option(_ON_ERROR_HELP)]

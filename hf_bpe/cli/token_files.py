@@ -31,7 +31,7 @@ from hf_bpe.cli.sources import (
     text_file,
 )
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
-from hf_bpe.counting._locations import Format
+from hf_bpe.counting._locations import FileFormat
 from hf_bpe.counting._sources import Source, plan
 from hf_bpe.token_files._options import TokenFileOptions, check_share
 
@@ -65,7 +65,7 @@ def encode_files(
     output: Annotated[Path | None, option(_OUTPUT_HELP, "--output", "-o", metavar="FILE")] = None,
     merge: Annotated[Path | None, option(_MERGE_HELP, metavar="OUT")] = None,
     work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")] = None,
-    input_format: Annotated[Format | None, option(FORMAT_HELP, panel="Text", show_default=FORMAT_DEFAULT)] = None,
+    input_format: Annotated[FileFormat | None, option(FORMAT_HELP, panel="Text", show_default=FORMAT_DEFAULT)] = None,
     column: TextColumn = "text",
     on_error: OnErrorPolicy = "raise",
     workers: Workers = None,

@@ -22,10 +22,10 @@ from hf_bpe._utils.object_stores import StorageOptions, advice, file_system
 from hf_bpe._utils.paths import is_url, local_path
 from hf_bpe._utils.visible import counted
 
-Format = Literal["text", "jsonl", "parquet"]
+FileFormat = Literal["text", "jsonl", "parquet"]
 Compression = Literal["gzip", "zstd"]
 
-_FORMATS: dict[str, Format] = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_FORMATS: dict[str, FileFormat] = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 _SUFFIXES = f"{' '.join(_FORMATS)}, or the first three followed by {' or '.join(_COMPRESSIONS)}"
 _GLOB = re.compile(r"[*?\[]")
@@ -50,7 +50,7 @@ def _is_glob(name: str) -> bool:
     return len(name) <= _LONGEST_NAME and _GLOB.search(name) is not None
 
 
-def file_kind(name: str) -> tuple[Format | None, Compression | None]:
+def file_kind(name: str) -> tuple[FileFormat | None, Compression | None]:
     """Return the format and compression by the end of a file name; None if unknown.
 
     >>> file_kind("a.jsonl.gz"), file_kind("a.md")
@@ -65,13 +65,13 @@ def file_kind(name: str) -> tuple[Format | None, Compression | None]:
     return _FORMATS.get(PurePosixPath(path.stem).suffix if compression else path.suffix), compression
 
 
-def find_files(name: str, wanted: Format | None = None, storage_options: StorageOptions | None = None) -> list[File]:
+def find_files(name: str, only: FileFormat | None = None, storage_options: StorageOptions | None = None) -> list[File]:
     """Return the files that a path, glob, directory or URL names, in the order of their names.
 
     Args:
         name: in a glob, `**` stands for directories at any depth. From a directory, files at any depth with the suffix
             of a known format are taken, except hidden ones.
-        wanted: take only files of this format from a directory.
+        only: take only files of this format from a directory.
         storage_options: what fsspec takes to reach a URL.
 
     Raises:
@@ -83,10 +83,10 @@ def find_files(name: str, wanted: Format | None = None, storage_options: Storage
     name = local_path(name)
     if is_url(name):
         with credentials_hidden(name):
-            return _find_remote_files(name, wanted, storage_options)
+            return _find_remote_files(name, only, storage_options)
     status = _status(name)
     if status is not None and stat.S_ISDIR(status.st_mode):
-        return [_local_file(Path(name, found)) for found in _choose(name, _walk(Path(name)), wanted)]
+        return [_local_file(Path(name, found)) for found in _choose(name, _walk(Path(name)), only)]
     if status is not None:
         return [_local_file(Path(name))]
     if _is_glob(name):
@@ -171,16 +171,16 @@ def _walk(folder: Path) -> list[str]:
     return found
 
 
-def _choose(folder: str, names: Iterable[str], wanted: Format | None) -> list[str]:
+def _choose(folder: str, names: Iterable[str], only: FileFormat | None) -> list[str]:
     """Return the names of the files to take from a directory."""
     visible = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
-    known = sorted(name for name in visible if (kind := file_kind(name)[0]) and wanted in (None, kind))
+    known = sorted(name for name in visible if (kind := file_kind(name)[0]) and only in (None, kind))
     if len(visible) > len(known):
         left_out = counted(len(visible) - len(known), "file")
         logger.info("%s: left out %s without these suffixes: %s", folder, left_out, _SUFFIXES)
     if not known:
         raise FileNotFoundError(
-            f"{folder!r} is a directory without {wanted or 'text'} files: expected names that end in {_SUFFIXES}; "
+            f"{folder!r} is a directory without {only or 'text'} files: expected names that end in {_SUFFIXES}; "
             f"for other files give a glob, such as {folder.rstrip('/') + '/**/*.md'!r}"
         )
     return known
@@ -208,7 +208,7 @@ def open_file(name: str, storage_options: StorageOptions | None = None) -> Itera
             yield file
 
 
-def _find_remote_files(url: str, wanted: Format | None, storage_options: StorageOptions | None) -> list[File]:
+def _find_remote_files(url: str, only: FileFormat | None, storage_options: StorageOptions | None) -> list[File]:
     system, path = file_system(url, storage_options)
     archive = "".join("::" + link for link in url.split("::")[1:])  # of the file, as in zip://a.txt::s3://b/c
 
@@ -229,4 +229,4 @@ def _find_remote_files(url: str, wanted: Format | None, storage_options: Storage
     if details["type"] != "directory":
         return [File(url, details.get("size"), system.ukey(path))]
     inside = {item[0].removeprefix(path).lstrip("/"): item for item in system.find(path, detail=True).items()}
-    return [remote_file(*inside[name]) for name in _choose(without_credentials(url), inside, wanted)]
+    return [remote_file(*inside[name]) for name in _choose(without_credentials(url), inside, only)]

@@ -19,7 +19,7 @@ from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_map
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.paths import is_url
 from hf_bpe._utils.tables import is_dataset, refuse_tables
-from hf_bpe.counting._locations import Compression, Format, are_paths, file_kind, find_files
+from hf_bpe.counting._locations import Compression, FileFormat, are_paths, file_kind, find_files
 
 Errors = Literal["strict", "replace", "bytes"]
 OnError = Literal["raise", "skip"]
@@ -64,7 +64,7 @@ class Source:
     data: Any
     _: KW_ONLY
     weight: int | float | str | Decimal | Fraction = 1
-    format: Format | None = None
+    format: FileFormat | None = None
     column: str = "text"
     errors: Errors = "strict"
     on_error: OnError = "raise"
@@ -79,7 +79,7 @@ class Source:
     def __post_init__(self) -> None:
         _check_data(self.data)
         object.__setattr__(self, "weight", exact_weight(self.weight))
-        check_choice("format", self.format, (None, *get_args(Format)))
+        check_choice("format", self.format, (None, *get_args(FileFormat)))
         check_choice("errors", self.errors, get_args(Errors))
         check_choice("on_error", self.on_error, get_args(OnError))
         check_str("column", self.column)
@@ -130,7 +130,7 @@ class Shard:
         return self.is_file and not is_url(self.name)
 
     @property
-    def format(self) -> Format:
+    def format(self) -> FileFormat:
         """The format of the file."""
         return self.source.format or file_kind(self.name)[0] or "text"
 
