@@ -25,7 +25,7 @@ from hf_bpe.training._dispatch import learn_merges, training_bytes
 logger = logging.getLogger(__name__)
 
 
-class Shown(TypedDict):
+class BarOptions(TypedDict):
     """Settings of the progress bar, as keywords of `Progress`."""
 
     show: bool
@@ -63,7 +63,7 @@ class Learning:
         parts: Pattern,
         alphabet: TrainingAlphabet | None,
         num_workers: int | None,
-        shown: Shown,
+        shown: BarOptions,
         fewer: str | None = None,
     ) -> None:
         self._words, self._initial, self._shown, self._fewer = words, initial, shown, fewer

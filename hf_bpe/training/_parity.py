@@ -17,7 +17,7 @@ from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityOptions
 from hf_bpe.training._dispatch import learn_parity_merges
-from hf_bpe.training._learning import Shown
+from hf_bpe.training._learning import BarOptions
 from hf_bpe.training._plan import Count, MakeLearning, Plan
 from hf_bpe.training._target_sizes import Goal
 
@@ -92,7 +92,7 @@ def check_parity(name: str, value: object) -> Parity:
 class ParityPlan(Plan):
     """The hooks of a training for several languages."""
 
-    def __init__(self, parity: Parity, input: Any, options: LearningOptions, shown: Shown, **unsupported: Any) -> None:
+    def __init__(self, parity: Parity, input: Any, options: LearningOptions, shown: BarOptions, **refused: Any) -> None:
         if not isinstance(input, Mapping) or isinstance(input, WordCounts) or not input:
             raise TypeError(f"input: with parity expected a source or counts per language, got {short_repr(input)}")
         for option, given in {"dev": parity.dev, "ratios": parity.ratios}.items():
@@ -101,7 +101,7 @@ class ParityPlan(Plan):
                     f"parity.{option}: expected the languages of the input, {short_repr([*input])}; "
                     f"got {short_repr([*given])}"
                 )
-        for name, value in {**unsupported, "length_penalty": options.length_penalty}.items():
+        for name, value in {**refused, "length_penalty": options.length_penalty}.items():
             if value:
                 raise ValueError(f"{name}: not supported with parity, got {short_repr(value)}")
         self._parity, self._options, self._shown = parity, options, shown

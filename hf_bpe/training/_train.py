@@ -29,7 +29,7 @@ from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.reference._options import LearningKeywords, LearningOptions
 from hf_bpe.training._characters import character_plan, check_coverage
 from hf_bpe.training._checkpoint import check_logs
-from hf_bpe.training._learning import Learning, Shown
+from hf_bpe.training._learning import BarOptions, Learning
 from hf_bpe.training._parity import Parity, ParityPlan, check_parity
 from hf_bpe.training._plan import InitialAlphabet, Plan
 from hf_bpe.training._superwords import SuperwordPlan, Superwords, check_superwords
@@ -226,7 +226,7 @@ def train(
     [257, 258]
     """
     learning_options, normalizer = LearningOptions(**options), Normalizer.parse(normalizer)
-    shown: Shown = {"show": show_progress, "listener": callback}
+    shown: BarOptions = {"show": show_progress, "listener": callback}
     if parity is not None:
         unsupported = {"initial": initial, "work_dir": work_dir, "superwords": superwords}
         plan: Plan = ParityPlan(parity, input, learning_options, shown, **unsupported)
