@@ -34,7 +34,7 @@ class Terminated(KeyboardInterrupt):
     """Raised for SIGTERM, which ends a command like Ctrl-C."""
 
 
-class Command(TyperCommand):
+class InterruptibleCommand(TyperCommand):
     """A command, which says what an interruption leaves."""
 
     def get_help(self, ctx: Any) -> str:
@@ -182,7 +182,7 @@ def command(
 
         run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
-        app.command(cls=Command, rich_help_panel=group, **settings)(run)
+        app.command(cls=InterruptibleCommand, rich_help_panel=group, **settings)(run)
         return function
 
     return decorate

@@ -30,7 +30,7 @@ from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 if TYPE_CHECKING:
     from hf_bpe.formats._template import Template
 
-Side = Literal["left", "right"]
+LeftOrRight = Literal["left", "right"]
 
 _NO_DEFAULT = object()
 _STRING, _FLAG, _NUMBER, _OBJECT, _LIST = (str,), (bool,), (int, float), (dict,), (list,)
@@ -92,7 +92,7 @@ def _with_default(
 
 _TOKEN = Setting(Owner.ALL, optional(check_token), _STRING + _OBJECT + _NULL, feature="names")
 _TOKENS = Setting(Owner.ALL, optional(check_extra_tokens), _LIST + _OBJECT + _NULL)
-_SIDE = _with_default(Owner.ALL, one_of(*get_args(Side)), _STRING, "right")
+_SIDE = _with_default(Owner.ALL, one_of(*get_args(LeftOrRight)), _STRING, "right")
 _ADDS = Setting(Owner.ALL, optional(check_flag), _FLAG + _NULL, is_in_definition=False)
 
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
@@ -177,8 +177,8 @@ class Settings(TypedDict, total=False):
     additional_special_tokens: Sequence[str | AddedToken] | None
     add_bos_token: bool | None
     add_eos_token: bool | None
-    padding_side: Side
-    truncation_side: Side
+    padding_side: LeftOrRight
+    truncation_side: LeftOrRight
     split_special_tokens: bool
     clean_up_tokenization_spaces: bool
     model_max_length: float | None

@@ -15,20 +15,20 @@ from tokenizers import AddedToken
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from hf_bpe.formats._settings import Side
+from hf_bpe.formats._settings import LeftOrRight
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Padding: TypeAlias = 'bool | Literal["longest", "max_length", "do_not_pad"] | PaddingStrategy | None'
+AnyPadding: TypeAlias = 'bool | Literal["longest", "max_length", "do_not_pad"] | PaddingStrategy | None'
 Truncation: TypeAlias = (
     'bool | Literal["longest_first", "only_first", "only_second", "do_not_truncate"] | TruncationStrategy | None'
 )
 Tensors: TypeAlias = Literal["pt", "np", "mlx"]
 Special: TypeAlias = Literal["all"] | set[str] | frozenset[str] | Sequence[str] | None
 Tokens = str | AddedToken | Sequence[str | AddedToken]
-Text = str | Sequence[str] | Sequence[int]
-Texts = Text | Sequence[Sequence[str]] | Sequence[Sequence[int]]
+TextOrIds = str | Sequence[str] | Sequence[int]
+TextsOrIds = TextOrIds | Sequence[Sequence[str]] | Sequence[Sequence[int]]
 
 
 class Array(Protocol):
@@ -107,8 +107,8 @@ class PreTrainedTokenizer:
     model_max_length: int
     max_len_single_sentence: int
     max_len_sentences_pair: int
-    padding_side: Side
-    truncation_side: Side
+    padding_side: LeftOrRight
+    truncation_side: LeftOrRight
     split_special_tokens: bool
     clean_up_tokenization_spaces: bool
     clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output: bool
@@ -138,18 +138,18 @@ class PreTrainedTokenizer:
 
     def __call__(
         self,
-        text: Texts | None = None,
-        text_pair: Texts | None = None,
-        text_target: Texts | None = None,
-        text_pair_target: Texts | None = None,
+        text: TextsOrIds | None = None,
+        text_pair: TextsOrIds | None = None,
+        text_target: TextsOrIds | None = None,
+        text_pair_target: TextsOrIds | None = None,
         add_special_tokens: bool = True,
-        padding: Padding = False,
+        padding: AnyPadding = False,
         truncation: Truncation = None,
         max_length: int | None = None,
         stride: int = 0,
         is_split_into_words: bool = False,
         pad_to_multiple_of: int | None = None,
-        padding_side: Side | None = None,
+        padding_side: LeftOrRight | None = None,
         return_tensors: Tensors | None = None,
         return_token_type_ids: bool | None = None,
         return_attention_mask: bool | None = None,
@@ -168,28 +168,28 @@ class PreTrainedTokenizer:
     @overload
     def encode(
         self,
-        text: Text,
-        text_pair: Text | None = None,
+        text: TextOrIds,
+        text_pair: TextOrIds | None = None,
         add_special_tokens: bool = True,
-        padding: Padding = False,
+        padding: AnyPadding = False,
         truncation: Truncation = None,
         max_length: int | None = None,
         stride: int = 0,
-        padding_side: Side | None = None,
+        padding_side: LeftOrRight | None = None,
         return_tensors: None = None,
         **options: Unpack[EncodeOptions],
     ) -> list[int]: ...
     @overload
     def encode(
         self,
-        text: Text,
-        text_pair: Text | None = None,
+        text: TextOrIds,
+        text_pair: TextOrIds | None = None,
         add_special_tokens: bool = True,
-        padding: Padding = False,
+        padding: AnyPadding = False,
         truncation: Truncation = None,
         max_length: int | None = None,
         stride: int = 0,
-        padding_side: Side | None = None,
+        padding_side: LeftOrRight | None = None,
         *,
         return_tensors: Tensors,
         **options: Unpack[EncodeOptions],
@@ -297,10 +297,10 @@ class PreTrainedTokenizer:
     def pad(
         self,
         encoded_inputs: object,
-        padding: Padding = True,
+        padding: AnyPadding = True,
         max_length: int | None = None,
         pad_to_multiple_of: int | None = None,
-        padding_side: Side | None = None,
+        padding_side: LeftOrRight | None = None,
         return_attention_mask: bool | None = None,
         return_tensors: Tensors | None = None,
         verbose: bool = True,
