@@ -13,7 +13,7 @@ from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.normalizers._growth import check_growth_of_text, total_growth
 from hf_bpe.normalizers._steps import FIELDS, Step
 
-Alignment = tuple[bytes, Sequence[int], Sequence[int]]
+ByteAlignment = tuple[bytes, Sequence[int], Sequence[int]]
 """Normalized text, and the begin and end of the original bytes of each of its bytes."""
 
 _NO_SURROGATES = re.compile("[^\ud800-\udfff]+")
@@ -33,7 +33,7 @@ class Backend:
         self._canonical, self._steps = canonical, steps
         self._growth = total_growth(steps)
         self._has_expression = any("Regex" in step.get("pattern", ()) for step in steps)
-        self._known: dict[str, Alignment] = {}  # of short texts
+        self._known: dict[str, ByteAlignment] = {}  # of short texts
 
     @cached_property
     def _normalizer(self) -> Any:
@@ -69,7 +69,7 @@ class Backend:
                 )
             return new
 
-    def align(self, text: str) -> Alignment:
+    def align(self, text: str) -> ByteAlignment:
         """Return the normalized text with its places.
 
         Raises:
@@ -83,7 +83,7 @@ class Backend:
                 self._known[text] = known
         return known
 
-    def _align(self, text: str) -> Alignment:
+    def _align(self, text: str) -> ByteAlignment:
         if not _NO_SURROGATES.match(text):
             return unmoved(text)
         from tokenizers import PreTokenizedString, Regex, pre_tokenizers
@@ -108,7 +108,7 @@ def utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def joined(parts: Iterable[tuple[str, Alignment]]) -> Alignment:
+def joined(parts: Iterable[tuple[str, ByteAlignment]]) -> ByteAlignment:
     """Return the alignment of a text from its parts and their alignments."""
     data, begins, ends = bytearray(), array("q"), array("q")
     at = 0
@@ -120,7 +120,7 @@ def joined(parts: Iterable[tuple[str, Alignment]]) -> Alignment:
     return bytes(data), begins, ends
 
 
-def unmoved(text: str) -> Alignment:
+def unmoved(text: str) -> ByteAlignment:
     """Return the alignment of text of which each byte keeps its place."""
     data = utf8(text)
     return data, range(len(data)), range(1, len(data) + 1)

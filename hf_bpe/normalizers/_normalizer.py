@@ -20,7 +20,7 @@ import regex
 
 from hf_bpe._utils.arguments import wrong_type
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe.normalizers._backend import Alignment, Backend, joined, unmoved, utf8
+from hf_bpe.normalizers._backend import Backend, ByteAlignment, joined, unmoved, utf8
 from hf_bpe.normalizers._growth import check_growth
 from hf_bpe.normalizers._steps import WRITES_SPACE, Step, parse_steps
 
@@ -231,7 +231,7 @@ class Normalizer:
         is_known_by_forms = len(self._forms) + len(self._replaced) == self._length
         return is_known_by_forms and (not self._forms or all(are_normalized(text.split("\n"), self._forms)))
 
-    def align(self, text: str) -> Alignment:
+    def align(self, text: str) -> ByteAlignment:
         """Return normalized text with the places it comes from, as `tokenizers` gives them.
 
         A character that is made of several has the place of the first.
@@ -246,7 +246,7 @@ class Normalizer:
             for part in self._part.findall(text)  # segments, and segments of ASCII
         )
 
-    def align_segments(self, text: str) -> Alignment:
+    def align_segments(self, text: str) -> ByteAlignment:
         """Return text that is normalized segment by segment, with its places.
 
         Unchanged text maps to itself, changed text to its whole segment. Only for what `is_local`.
