@@ -11,12 +11,13 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hf_bpe._native_core import NoCoreError
+from hf_bpe._utils.arguments import Function
 from hf_bpe._version import __version__
 from hf_bpe.cli import messages
 from hf_bpe.cli.errors import error_message, usage_message, words_of_shell
@@ -27,7 +28,6 @@ from hf_bpe.cli.suggestions import no_such_command
 from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, set_downloads
 
 _UsageError: Any = typer.BadParameter.__base__  # from typer's own or external Click
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Terminated(KeyboardInterrupt):
@@ -156,7 +156,7 @@ SWITCHES: dict[str, tuple[Any, Callable[[], None]]] = {
 
 def command(
     *, group: str | None = None, loads_tokenizer: bool = True, **settings: Any
-) -> Callable[[_Function], _Function]:
+) -> Callable[[Function], Function]:
     """Return the decorator that makes a function a command, with the options that commands share.
 
     Args:
@@ -166,7 +166,7 @@ def command(
     """
     switches = {name: switch for name, switch in SWITCHES.items() if loads_tokenizer or name != "download"}
 
-    def decorate(function: _Function) -> _Function:
+    def decorate(function: Function) -> Function:
         own = [*inspect.signature(function, eval_str=True).parameters.values()]
         shared = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, switch])

@@ -7,19 +7,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from tokenizers import AddedToken
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.encoding._batch_layout import Layout
+from hf_bpe.encoding._batch_layout import Layout, Value
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, TemplateIds
 from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
-Value = TypeVar("Value")
 Offsets = tuple[int, int]
 Trim = bool | str
 """True if offsets leave white space out; "prefix" keeps one space at the beginning of the text."""

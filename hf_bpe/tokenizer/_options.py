@@ -9,13 +9,13 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerBase
 from transformers.utils import logging
 
-from hf_bpe._utils.arguments import refuse_unknown, short_repr
+from hf_bpe._utils.arguments import Function, refuse_unknown, short_repr
 from hf_bpe.formats._settings import SETTINGS, ModelSettings, Settings
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR
 from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS
@@ -23,8 +23,6 @@ from hf_bpe.training._train import TrainingOptions
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 logger = logging.get_logger(__name__)
 
