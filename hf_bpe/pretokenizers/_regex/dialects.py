@@ -165,7 +165,7 @@ def _read(expression: str) -> tuple[str, tuple[Difference, ...]]:
     return "".join(reader.out), tuple(reader.found)
 
 
-class _Flags(NamedTuple):
+class _InlineFlags(NamedTuple):
     """The flags that are on: `i`, `m` (lines), `s` (a dot is any character) and `x`."""
 
     i: bool = False
@@ -182,8 +182,8 @@ class _DialectReader:
         self.out: list[str] = []  # one entry or more a token
         self.found: list[Difference] = []
         self._at = 0
-        self._flags = _Flags()
-        self._groups: list[tuple[int, int, _Flags]] = []  # each: its place in the output, in the text, flags before
+        self._flags = _InlineFlags()
+        self._groups: list[tuple[int, int, _InlineFlags]] = []  # each: its places in output and text, flags before
         self._last: tuple[int, int] | None = None  # what a quantifier repeats: its place in the output, in the text
         self._ends_with_quantifier = -1  # the place in the text after the last quantifier
 
@@ -288,7 +288,7 @@ class _DialectReader:
         self.out.append("(?:" if changed.i == self._flags.i else "(?i:" if changed.i else "(?-i:")
         self._flags = changed
 
-    def _changed(self, start: int, source: str, letters: str) -> _Flags:
+    def _changed(self, start: int, source: str, letters: str) -> _InlineFlags:
         on, _, off = letters.partition("-")
         if "m" in letters:
             ours, theirs = r"[\s\S] for each dot", r"(?:\A|(?<=\n)) for ^ and (?=\n|\z) for $"
