@@ -299,7 +299,7 @@ class Encoder(Protocol):
 
 def make_splitter(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:
     """Return a splitter for added tokens."""
-    flags = ("special", "normalized", "lstrip", "rstrip", "single_word")
+    flags = AddedTokenTuple._fields[2:]
     return AddedTokenSplitter(
         {t.id: AddedToken(t.content, **{flag: getattr(t, flag) for flag in flags}) for t in added_tokens}
     )

@@ -22,7 +22,7 @@ MAX_NORMALIZED_BYTES = 1 << 30
 
 # How much longer the UTF-8 of a character can be: U+FDFA becomes 18 characters (Unicode Standard Annex #15).
 _GROWTH = {"NFC": 3.0, "NFD": 3.0, "NFKC": 11.0, "NFKD": 11.0, "Lowercase": 1.5, "StripAccents": 1.0, "Strip": 1.0}
-_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 _GROWTH_OF_OTHERS = 11.0  # kinds that hf_bpe refuses
 
 
@@ -52,7 +52,7 @@ def _growths(steps: Iterable[Step]) -> Iterator[Growth]:
     before = growth = Growth()
     form = 1.0
     for step in steps:
-        if step["type"] in _FORMS:  # several in a row give what one of them gives
+        if step["type"] in FORMS:  # several in a row give what one of them gives
             form = max(form, _GROWTH[step["type"]])
             growth = Growth(form).after(before)
         else:

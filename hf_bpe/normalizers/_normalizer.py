@@ -21,13 +21,12 @@ import regex
 from hf_bpe._utils.arguments import wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.normalizers._backend import Backend, ByteAlignment, joined, unmoved, utf8
-from hf_bpe.normalizers._growth import check_growth
+from hf_bpe.normalizers._growth import FORMS, check_growth
 from hf_bpe.normalizers._steps import WRITES_SPACE, Step, parse_steps
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
-_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 # They normalize a segment, a character with the marks that join it, in the same way wherever it stands.
-_LOCAL = (*_FORMS, "Lowercase", "StripAccents")
+_LOCAL = (*FORMS, "Lowercase", "StripAccents")
 
 # Characters that may compose or reorder with preceding ones: marks, vowels and finals of Korean syllables. Nothing
 # composes across two segments.
@@ -73,7 +72,7 @@ class Normalizer:
         replaced = [text for text in texts if len(text) == 1 and not text.isascii()]
         vars(self).update(
             is_local=len(replaced) + sum(step["type"] in _LOCAL for step in steps) == len(steps),
-            _forms=[step["type"] for step in steps if step["type"] in _FORMS],
+            _forms=[step["type"] for step in steps if step["type"] in FORMS],
             _replaced=replaced,
             _lowers={"type": "Lowercase"} in steps,
             _length=len(steps),

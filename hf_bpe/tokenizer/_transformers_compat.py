@@ -12,7 +12,7 @@ from transformers.utils import logging
 
 logger = logging.get_logger(__name__)
 
-_INSISTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
+INSISTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 # The replacements of `clean_up_tokenization_spaces`, in this order.
 _CLEANED = (
     *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'")),
@@ -37,7 +37,7 @@ def cleans_up(tokenizer: Any, given: bool | None) -> bool:
     """
     if not (tokenizer.clean_up_tokenization_spaces if given is None else given):
         return False
-    if getattr(tokenizer, _INSISTS, True):
+    if getattr(tokenizer, INSISTS, True):
         return True
     _say_ignored()
     return False
@@ -48,7 +48,7 @@ def _say_ignored() -> None:
     """Log once that a setting is ignored; decoding asks often."""
     logger.warning(
         "transformers ignores clean_up_tokenization_spaces=True for BPE, whose texts it would corrupt; set it to "
-        f"False, or {_INSISTS} to True"
+        f"False, or {INSISTS} to True"
     )
 
 

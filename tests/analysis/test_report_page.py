@@ -20,8 +20,7 @@ from hf_bpe.analysis._report.contents import contents, summary
 from hf_bpe.analysis._report.tables import Contents, Table, as_html, as_text, shortened
 from support.colors import SEEN_BY, contrast, difference
 from support.profiles import by_profile
-
-BYTES = {byte: bytes([byte]) for byte in range(256)}
+from support.strategies import BYTES
 
 TEXTS = {"english": ["low lower lowest, newest 42! "] * 9, "other": ["你好 привет\nlow"] * 9}
 NASTY = ["<script>alert(1)</script>", 'a"b', "$x_{$", "x&amp;y", "\u202eevil", "你好", "\x00\x1b[31m", "n" * 200, " "]

@@ -16,8 +16,8 @@ from hf_bpe.reference import Encoder
 from support.cases import case
 from support.completions import completions
 from support.profiles import by_profile, scaled, thorough
+from support.strategies import BYTES
 
-BYTES = {i: bytes([i]) for i in range(256)}
 ALPHABETS = [
     ["z", "Z", "\u4e2d", "1", "!", " ", "\n"],
     ["'", "s", "l", "e", "z", " ", "!"],

@@ -7,8 +7,7 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
-
-BYTES = {number: bytes([number]) for number in range(256)}
+from support.strategies import BYTES
 
 
 def tokenizer_of(pattern, merges=(), added=(), **settings):

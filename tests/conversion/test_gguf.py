@@ -20,12 +20,12 @@ from hf_bpe.encoding import unreachable
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.formats import Template
 from support import strategies
+from support.strategies import BYTES
 
 gguf = pytest.importorskip("gguf", reason="writing GGUF files needs the package gguf")
 FORMAT = FORMATS["gguf"]
 PATTERNS, write = FORMAT.patterns, FORMAT.write
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = range(1, 6)
-BYTES = {byte: bytes([byte]) for byte in range(256)}
 LOW = BPEModel({**BYTES, 256: b"lo", 257: b"low", 300: b"<s>", 301: b"</s>"}, [(b"l", b"o"), (b"lo", b"w")],
                ["<s>", "</s>"])  # fmt: skip
 ALONE = replace(LOW, vocab={**LOW.vocab, 258: b"new"})

@@ -23,7 +23,6 @@ from support.strategies import models
 from support.transformers_features import needs_class_of_its_own
 
 CORPUS = ["low lower lowest newest widest 你好 42!\n\n", "many words of a text; the longest are whole words.\n"] * 3
-BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 
 @pytest.fixture(scope="module")

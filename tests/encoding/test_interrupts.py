@@ -14,13 +14,13 @@ from hf_bpe.counting._runs import RunOfCounts
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.reference._options import LearningOptions
+from support.strategies import BYTES
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer that sends signals")
 
 # Much less than what each call takes, and enough for it to be interrupted. A call that hears nothing ends all the same.
 SIZE = 1 << 23
 RUN = "a" * SIZE
-BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 
 class Interrupted(BaseException):

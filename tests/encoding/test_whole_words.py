@@ -10,9 +10,7 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import Pattern
 from support import oracle
 from support.cases import case
-from support.strategies import of_tokens, texts
-
-BYTES = {byte: bytes([byte]) for byte in range(256)}
+from support.strategies import BYTES, of_tokens, texts
 
 
 def test_a_word_may_have_the_highest_id():

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 from hf_bpe.formats import Pipeline
 from hf_bpe.formats._tokenizer_json import definition_of_json
 from support.character_files import METASPACES, PREPEND, REPLACE, files, texts
+from support.strategies import FLAGS
 
 DOUBLES = [{"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}] * 9
 _COLUMNS = ("ids", "offsets", "word_ids", "type_ids", "special_tokens_mask")
@@ -104,7 +105,6 @@ def test_tokens_are_not_searched_where_spaces_are_of_two_kinds():
         definition_of_json(content)
 
 
-FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 PLAIN = {
     "version": "1.0",
     "post_processor": None,

@@ -13,6 +13,7 @@ from hf_bpe.pretokenizers import from_printable
 from support.families import FAMILIES, tokenizer_json
 from support.profiles import by_profile
 from support.samples import CORPUS
+from support.strategies import FLAGS
 
 MODEL = train([*CORPUS, " 中 õ é ÷ low  low   x"] * 3, num_merges=60)
 ENTRIES = [
@@ -34,7 +35,6 @@ ENTRIES = [
     "½",
     "o w",
 ]
-FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
 TEXTS = ["low low  low   lower õ ÷ 中 é <x>", "õõ÷ab  \t½ÿ İ", "Ġlow ĠĠ Ā l", "\u200b中中  x low o w", "   low", ""]
 
 

@@ -9,9 +9,9 @@ from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.conversion import Definition
 from hf_bpe.formats import Template, TemplatePiece
 from support.cases import case
+from support.strategies import BYTES
 
 TOKENS = ["<s>", "</s>", "<b>"]
-BYTES = {byte: bytes([byte]) for byte in range(256)}
 MODEL = BPEModel(BYTES | {256: b"<s>", 257: b"</s>", 258: b"<b>"}, [], TOKENS)
 A, B = TemplatePiece("A", True), TemplatePiece("B", True, 1)
 

@@ -17,10 +17,8 @@ from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import NAMES, PATTERNS, PreTokenizer
 from support.cases import case
 from support.profiles import by_profile
-from support.strategies import models, of_tokens, texts
+from support.strategies import BYTES, FLAGS, models, of_tokens, texts
 
-BYTES = {byte: bytes([byte]) for byte in range(256)}
-FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
 CUSTOM = [r"\p{Lu}?\p{Ll}+|\p{N}{1,2}", r"\w+|\s", r"(?:(a)|b)\s*", r"\d(?=\d)"]  # gaps, groups, a look ahead
 EVERY_PATTERN = [*NAMES, None, *CUSTOM]
 SPECIALS = ["<|x|>", "你好"]  # as `models` has them

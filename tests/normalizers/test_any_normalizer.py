@@ -21,10 +21,8 @@ from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.normalizers import Normalizer
 from support.profiles import by_profile, thorough
-from support.strategies import decomposed_fragments
+from support.strategies import BYTES, FLAGS, decomposed_fragments
 
-BYTES = {byte: bytes([byte]) for byte in range(256)}
-FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
 LOCAL = ["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"]
 STRINGS = ["a", "e", "\xe9", " ", "ab", "\u0301", "  ", "\n", "E", "й"]
 EXPRESSIONS = [r"\s+", "[aeé]", r" {2,}", r"\p{M}", r"a(?=b)", r"^a", r"b$", r"(?i)a", r"a+|e+", r"\bab", r"a?"]

@@ -11,6 +11,7 @@ from hf_bpe.pretokenizers._regex.dialects import translate
 from hf_bpe.training import Superwords
 from support.cases import case
 from support.commands import error
+from support.strategies import BYTES
 from support.tiktoken_matches import matches_of_tiktoken
 
 # An expression, a text that is cut differently, and what each reader means by it.
@@ -38,7 +39,6 @@ DIGITS = r"\p{L}+|\p{N}{1,3}+|[^\p{L}\p{N}]"
 MESSAGE = (
     r"\\p\{N\}\{1,3\}\+ has two meanings.*written as \(\?:\\p\{N\}\{1,3\}\)\+, .*written as \(\?>\\p\{N\}\{1,3\}\)"
 )
-BYTES = {i: bytes([i]) for i in range(256)}
 
 
 def split_by_tokenizers(text, expression):

@@ -14,11 +14,10 @@ from hf_bpe.pretokenizers import from_printable, split, to_printable
 from hf_bpe.reference import Encoder, learn_merges, pre_tokenize
 from support import oracle
 from support.profiles import by_profile
-from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, patterns, texts
+from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, patterns, texts, tie_breaks
 
 max_merges = st.integers(0, 40)
 min_frequencies = st.integers(0, 6)
-tie_breaks = st.sampled_from(["lexicographic", "huggingface"])
 
 
 def merges_of_tokenizers(counts, max_merges, min_frequency, max_token_bytes):

@@ -10,6 +10,14 @@ from hf_bpe.encoding._encoder import AddedTokenTuple
 from hf_bpe.pretokenizers import NAMES, ByteLevel, Digits, Pattern, Punctuation, Split
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+"""The vocabulary of single bytes."""
+
+FLAGS = AddedTokenTuple._fields[2:]
+"""The flags of an added token."""
+
+tie_breaks = st.sampled_from(["lexicographic", "huggingface"])
+
 CONTRACTIONS = ["'", "'s", "'T", "'ll", "'RE", "'ve", "'m", "'D", "'\u017f", "\u2019s"]
 WORDS = ["a", "B", "low", "McX", "\u00e9", "e\u0301", "\u01c5", "\u02b0", "\u212a", "\u0295", "\u4f60", "\u3400"]
 WORDS += ["\u304b\u3099", "\ud55c", "\u0e33"]

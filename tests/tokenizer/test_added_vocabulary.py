@@ -13,8 +13,7 @@ from hf_bpe import BPETokenizer
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.formats import _pipeline
 from support.profiles import by_profile
-
-FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
+from support.strategies import FLAGS
 
 
 def make_tokenizer(**settings):

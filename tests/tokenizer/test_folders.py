@@ -13,9 +13,9 @@ from hf_bpe.pretokenizers import to_printable
 from support.cases import case
 from support.folder_fuzz import run
 from support.profiles import by_profile, scaled
+from support.strategies import BYTES
 
 TEXTS = ["low lower", "<s>low</s>", "a  b<b>", "", "<unk> x<pad>", "one two  three\n"]
-BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 
 @scaled

@@ -17,11 +17,8 @@ from support.cases import case
 from support.hub import add_to_cache
 from support.profiles import by_profile
 from support.samples import CORPUS, SPECIALS, make_tokenizer, reload
-from support.strategies import models
+from support.strategies import BYTES, FLAGS, models
 from support.trees import snapshot
-
-BYTES = {byte: bytes([byte]) for byte in range(256)}
-FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 @pytest.fixture(scope="module")

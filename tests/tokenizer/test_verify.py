@@ -21,9 +21,8 @@ from hf_bpe.tokenizer._saving import save as saving
 from hf_bpe.tokenizer._saving.loaded_file import LoadedFile
 from support.cases import case
 from support.samples import CORPUS, SPECIALS, make_tokenizer
+from support.strategies import BYTES
 from support.trees import snapshot
-
-BYTES = {byte: bytes([byte]) for byte in range(256)}
 
 
 @pytest.fixture(scope="module")

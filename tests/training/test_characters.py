@@ -24,6 +24,7 @@ from support.cases import case
 from support.engines import use_engine
 from support.learning import learn_merges
 from support.profiles import by_profile, scaled
+from support.strategies import tie_breaks
 
 LLAMA = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}]}
 LLAMA["normalizers"].append({"type": "Replace", "pattern": {"String": " "}, "content": "▁"})
@@ -31,7 +32,6 @@ _ALPHABET = ["a", "b", " ", " ", "▁", "\n", "\t", "!", "é", "你", "好", "�
 texts = st.lists(st.sampled_from(_ALPHABET), max_size=24).map("".join)
 corpora = st.lists(texts, min_size=1, max_size=4)
 patterns = st.builds(Metaspace, st.sampled_from("▁_"), st.sampled_from(["always", "first", "never"]), st.booleans())
-ties = st.sampled_from(["lexicographic", "huggingface"])
 
 pytestmark = pytest.mark.filterwarnings("ignore:the text gives:UserWarning")  # most texts here are small
 
@@ -125,7 +125,7 @@ def test_parts_of_files_count_like_the_whole(tmp_path, native):
     ),
     st.sets(st.sampled_from("ab ▁\n\t!é你👋<0xA>"), max_size=12),
     st.booleans(),
-    ties,
+    tie_breaks,
     st.integers(0, 12),
     st.data(),
 )

@@ -14,9 +14,8 @@ from hf_bpe.training._dispatch import training_bytes
 from support import oracle
 from support.learning import learn_merges
 from support.profiles import by_profile, scaled, thorough
-from support.strategies import corpora, initial_merges
+from support.strategies import corpora, initial_merges, tie_breaks
 
-tie_breaks = st.sampled_from(["lexicographic", "huggingface"])
 options = st.fixed_dictionaries(
     {
         "tie_break": tie_breaks,

@@ -32,6 +32,7 @@ from hf_bpe.formats._tokenizer_json import (
     parse_tokenizer_json,
     resolve_unk_token,
 )
+from hf_bpe.tokenizer._transformers_compat import INSISTS
 
 _MODEL_SETTINGS = {*setting_names(Owner.MODEL)}
 # What PreTrainedTokenizerFast ignores.
@@ -42,7 +43,6 @@ _DECIDE_IDS = {name for name, setting in SETTINGS.items() if setting.decides_ids
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")
 _OLD_FILES = {"special_tokens_map_file": check_special_tokens_map, "added_tokens_file": check_added_tokens}
 _STANDARD_NAMES = PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
-_CORRUPTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 
 HUB_ARGUMENTS = frozenset(
     (
@@ -177,8 +177,8 @@ class Folder:
         settings = padding_and_truncation(self.content)
         settings.pop("model_max_length", None)  # transformers does not read it from there
         settings |= {name: value for name, value in kwargs.items() if name not in ignored}
-        if settings.get("clean_up_tokenization_spaces") and settings.get(_CORRUPTS):
-            raise ValueError(f"{_CORRUPTS} is set in tokenizer_config.json; decoded text would differ")
+        if settings.get("clean_up_tokenization_spaces") and settings.get(INSISTS):
+            raise ValueError(f"{INSISTS} is set in tokenizer_config.json; decoded text would differ")
         special = {name: settings.pop(name) for name in [*settings] if _is_special(name)}
         base = PreTrainedTokenizerBase(**special)  # it knows which settings name tokens
         named = {name: token if token is None else str(token) for name, token in base._special_tokens_map.items()}
