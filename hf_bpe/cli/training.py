@@ -26,9 +26,8 @@ from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save, tokenizer_class
 from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
-from hf_bpe.training._characters import learns_characters
 from hf_bpe.training._checkpoint import LOG as MERGES_LOG
-from hf_bpe.training._plan import InitialAlphabet
+from hf_bpe.training._initial_alphabet import InitialAlphabet, learns_characters
 from hf_bpe.training._superwords import Superwords
 from hf_bpe.training._train import train as train_models
 

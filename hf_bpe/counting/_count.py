@@ -99,6 +99,7 @@ def count(
     >>> sorted(count(["low low<|x|>lower"], special_tokens=["<|x|>"]).items())
     [(b' low', 1), (b'low', 1), (b'lower', 1)]
     """
+    assert not isinstance(max_memory, str)  # its check has parsed it
     settings = CountSettings.checked(pattern, special_tokens)
     if work_dir is not None:
         require_core("work folders of counts")
@@ -115,7 +116,7 @@ class _Counting:
         source: TextSource,
         settings: CountSettings,
         num_workers: int | None,
-        max_memory: int | str | None,
+        max_memory: int | None,
         work_dir: str | os.PathLike[str] | None,
     ) -> None:
         self.settings = settings
@@ -127,7 +128,7 @@ class _Counting:
                     f"weight {shard.weight} with the others makes counts exceed 64 bits; choose rounder weights"
                 )
         self.is_limited = max_memory is not None
-        room = 0 if max_memory is None else _room(parse_bytes(max_memory, "max_memory"))
+        room = 0 if max_memory is None else _room(max_memory)
         self.max_bytes = room // _OF_ROOM if self.is_limited else None
         self.batch_bytes = min(_BATCH_BYTES, room // 32) if self.is_limited else _BATCH_BYTES
         self.table = make_count_table(settings, num_workers, room // 2)

@@ -56,7 +56,7 @@ from hf_bpe.tokenizer._options import (
     with_options_from,
 )
 from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS, needs_conversion
-from hf_bpe.training._characters import learns_characters
+from hf_bpe.training._initial_alphabet import learns_characters
 from hf_bpe.training._train import TrainingOptions, train
 
 if TYPE_CHECKING:

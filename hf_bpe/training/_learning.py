@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import itertools
 import logging
-import os
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from hf_bpe._native_core import native_core, require_core
 from hf_bpe._utils.memory import available_bytes, format_bytes, resident_bytes
 from hf_bpe._utils.processes import usable_cores
 from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe._utils.visible import counted
+from hf_bpe._utils.work_log import subfolder
 from hf_bpe.core._model import Merge
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import Pattern
@@ -25,9 +27,28 @@ from hf_bpe.training._dispatch import learn_merges, training_bytes
 logger = logging.getLogger(__name__)
 
 
-class BarOptions(TypedDict):
-    """Settings of the progress bar, as keywords of `Progress`."""
+@dataclass(frozen=True)
+class LearningSettings:
+    """What the stages of a training have in common.
 
+    Attributes:
+        options: how pairs are chosen, for unscaled counts.
+        initial: merges with lower ranks than the learned ones.
+        parts: the pattern by which the initial merges were learned.
+        alphabet: the characters to learn from; None for bytes.
+        max_memory: limit for the memory of this process, in bytes.
+        work_dir: a folder for the checkpoint log, from which training resumes.
+        num_workers: threads that apply the initial merges and index pairs, None for one per core.
+        show, listener: how progress is shown, see `Progress`.
+    """
+
+    options: LearningOptions
+    initial: Sequence[Merge]
+    parts: Pattern
+    alphabet: TrainingAlphabet | None
+    max_memory: int | None
+    work_dir: Path | None
+    num_workers: int | None
     show: bool
     listener: Listener | None
 
@@ -36,16 +57,12 @@ class Learning:
     """A resumable training on counts; a context manager.
 
     Args:
+        settings: what all stages have in common.
         words: the counts to learn from.
-        options: how pairs are chosen, for the unscaled counts.
-        initial: merges with lower ranks than the learned ones.
-        max_memory: limit for the memory of this process, in bytes.
-        work_dir: a folder for the checkpoint log, from which training resumes.
-        parts: the pattern by which the initial merges were learned.
-        alphabet: the characters to learn from; None for bytes.
-        num_workers: threads that apply the initial merges and index pairs, None for one per core.
-        shown: how progress is shown.
+        first: the merges of the stage before.
+        name: the name of the stage's work folder in that of the training.
         fewer: advice on how to train on less text, None for that on pruning the counts.
+        limits: options of this stage.
 
     Raises:
         ValueError: the folder belongs to another training.
@@ -54,33 +71,27 @@ class Learning:
 
     def __init__(
         self,
+        settings: LearningSettings,
         words: WordCounts,
-        options: LearningOptions,
-        initial: Sequence[Merge],
-        *,
-        max_memory: int | None,
-        work_dir: str | os.PathLike[str] | None,
-        parts: Pattern,
-        alphabet: TrainingAlphabet | None,
-        num_workers: int | None,
-        shown: BarOptions,
+        first: Sequence[Merge] = (),
+        name: str = "",
         fewer: str | None = None,
+        **limits: Any,
     ) -> None:
-        self._words, self._initial, self._shown, self._fewer = words, initial, shown, fewer
-        self._native: dict[str, Any] = {
-            "parts": parts,
-            "threads": num_workers or usable_cores(),
-            "alphabet": alphabet,
-        }
-        self._max_memory, self._options = max_memory, options
+        self._settings, self._words, self._fewer = settings, words, fewer
+        self._initial = [*settings.initial, *first]
+        self._options = replace(settings.options, **limits).scaled(words.scale)
+        alphabet, threads = settings.alphabet, settings.num_workers or usable_cores()
+        self._native: dict[str, Any] = {"parts": settings.parts, "threads": threads, "alphabet": alphabet}
         self.merges: list[Merge] = []
         self._log: MergeLog | None = None
-        if work_dir is not None:
-            digest = hashlib.sha256(repr([*initial]).encode()).hexdigest()
-            settings = {"counts": words.fingerprint, **options.to_json(), "initial": digest}
+        if settings.work_dir is not None:
+            digest = hashlib.sha256(repr(self._initial).encode()).hexdigest()
+            header = {"counts": words.fingerprint, **self._options.to_json(), "initial": digest}
             if alphabet is not None:
-                settings["alphabet"] = alphabet.digest
-            self._log = MergeLog(work_dir, settings, initial, None if alphabet is None else alphabet.characters)
+                header["alphabet"] = alphabet.digest
+            folder = subfolder(settings.work_dir, name)
+            self._log = MergeLog(folder, header, self._initial, None if alphabet is None else alphabet.characters)
             self.merges = [*self._log.merges]
 
     def __enter__(self) -> Learning:
@@ -103,10 +114,10 @@ class Learning:
         return self.merges[:number]
 
     def _resume(self, number: int) -> None:
-        known = len(self.merges)
+        known, show, listener = len(self.merges), self._settings.show, self._settings.listener
         if known:
             logger.info("learned before: %s", counted(known, "merge"))
-        with Progress("merging", number, done=known, **self._shown) as progress:
+        with Progress("merging", number, done=known, show=show, listener=listener) as progress:
 
             def note(merges: list[Merge], count: int) -> None:
                 if not merges:
@@ -115,7 +126,7 @@ class Learning:
                     self._log.add(merges)
                 progress.show(progress.done + len(merges), merges[-1], count)
 
-            is_heard = self._log is not None or self._shown["show"] or self._shown["listener"] is not None
+            is_heard = self._log is not None or show or listener is not None
             try:
                 self.merges += learn_merges(
                     self._words,
@@ -134,13 +145,14 @@ class Learning:
 
         Without the native core this is not known, so nothing is said and a limit is refused.
         """
+        max_memory = self._settings.max_memory
         if native_core() is None:
-            if self._max_memory is not None:
+            if max_memory is not None:
                 require_core("limits of memory")
             return
         first = [*self._initial, *self.merges]
         needed = training_bytes(self._words, len(self._initial) + number, first, **self._native)
-        there = available_bytes() if self._max_memory is None else self._max_memory - resident_bytes()
+        there = available_bytes() if max_memory is None else max_memory - resident_bytes()
         words = counted(len(self._words), "distinct pre-token")
         logger.info("learning from %s (up to %s of memory)", words, format_bytes(needed))
         if there is not None and needed > there:

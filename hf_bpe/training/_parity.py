@@ -14,11 +14,10 @@ from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import shortened
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityOptions
 from hf_bpe.training._dispatch import learn_parity_merges
-from hf_bpe.training._learning import BarOptions
-from hf_bpe.training._plan import Count, MakeLearning, Plan
+from hf_bpe.training._learning import LearningSettings
+from hf_bpe.training._plan import Count, Plan, Text
 from hf_bpe.training._target_sizes import Goal
 
 
@@ -92,7 +91,7 @@ def check_parity(name: str, value: object) -> Parity:
 class ParityPlan(Plan):
     """The hooks of a training for several languages."""
 
-    def __init__(self, parity: Parity, input: Any, options: LearningOptions, shown: BarOptions, **refused: Any) -> None:
+    def __init__(self, parity: Parity, input: Any, **refused: Any) -> None:
         if not isinstance(input, Mapping) or isinstance(input, WordCounts) or not input:
             raise TypeError(f"input: with parity expected a source or counts per language, got {short_repr(input)}")
         for option, given in {"dev": parity.dev, "ratios": parity.ratios}.items():
@@ -101,31 +100,33 @@ class ParityPlan(Plan):
                     f"parity.{option}: expected the languages of the input, {short_repr([*input])}; "
                     f"got {short_repr([*given])}"
                 )
-        for name, value in {**refused, "length_penalty": options.length_penalty}.items():
+        for name, value in refused.items():
             if value:
                 raise ValueError(f"{name}: not supported with parity, got {short_repr(value)}")
-        self._parity, self._options, self._shown = parity, options, shown
-        self.sources, self.measured = input, parity.dev or {}
+        self._parity = parity
+        self.texts = [Text(source, name) for name, source in input.items()]
+        self.texts += [Text(source, name, is_input=False) for name, source in (parity.dev or {}).items()]
 
     def count(self, count: Count) -> list[WordCounts]:
         """Count the texts of all languages."""
-        learned_from = super().count(count)
-        self._dev = {name: count(source) for name, source in self.measured.items()}
-        for name, words in (*self.words.items(), *self._dev.items()):
+        self._learned: dict[str, WordCounts] = {}
+        self._dev: dict[str, WordCounts] = {}
+        for text, words in zip(self.texts, super().count(count), strict=True):
             if words.scale != 1:
-                raise ValueError(f"{name}: its counts have fractional weights, which parity does not support")
-        return learned_from
+                raise ValueError(f"{text.name}: its counts have fractional weights, which parity does not support")
+            (self._learned if text.is_input else self._dev)[text.name] = words
+        return [*self._learned.values()]
 
     def record(self) -> dict[str, str]:
-        """Return the options, with fingerprints for the texts."""
-        return {"parity": self._parity.description(self._dev)}
+        """Return the options and counts, with fingerprints for the texts."""
+        return {"parity": self._parity.description(self._dev), **super().record()}
 
-    def learn(self, goal: Goal, base: BPEModel, learning: MakeLearning) -> list[BPEModel]:
+    def learn(self, goal: Goal, base: BPEModel, settings: LearningSettings) -> list[BPEModel]:
         """Return a model for each size; there are no checkpoints."""
-        parity, names = self._parity, [*self.words]
+        parity, names = self._parity, [*self._learned]
         parity_options = partial(
             ParityOptions,
-            learning=self._options,
+            learning=settings.options,
             global_merges=parity.global_merges,
             window=parity.window or 0,
             alpha=float(parity.alpha),
@@ -136,8 +137,8 @@ class ParityPlan(Plan):
         def learn(number: int) -> list[Merge]:
             if number <= 0:
                 return []
-            with Progress("merging", number, **self._shown) as progress:
-                texts = [*self.words.values()]
+            with Progress("merging", number, show=settings.show, listener=settings.listener) as progress:
+                texts = [*self._learned.values()]
                 return learn_parity_merges(texts, dev, parity_options(max_merges=number), progress.show).merges
 
         return goal.reach(base, learn)

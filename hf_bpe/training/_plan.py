@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from hf_bpe._utils.tables import refuse_tables
-from hf_bpe.core._model import BPEModel, Merge
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core._provenance import shortened
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import GPT2, AnyPattern, Pattern
 from hf_bpe.pretokenizers._stages import Metaspace
-from hf_bpe.reference._training_alphabet import TrainingAlphabet
-from hf_bpe.training._learning import Learning
-from hf_bpe.training._target_sizes import Goal, base_model
-
-InitialAlphabet = Literal["bytes", "observed"]
-
-Count: TypeAlias = Callable[..., WordCounts]
-"""Counts a source, by the pattern of the training or by one given with the name of its work folder."""
+from hf_bpe.training._learning import Learning, LearningSettings
+from hf_bpe.training._target_sizes import Goal
 
 
-class MakeLearning(Protocol):
-    """Makes a resumable training on counts, after merges given with the name of its work folder."""
+class Text(NamedTuple):
+    """A text to count.
 
-    def __call__(
-        self, words: WordCounts, first: Sequence[Merge] = (), name: str = "", fewer: str | None = None, **limits: object
-    ) -> Learning: ...
+    Attributes:
+        source: the text, or its counts.
+        name: the name of its language, or of its work folder.
+        pattern: how it is cut; None for the pattern of the training.
+        is_input: whether it is of the input of `train`, and not of an option.
+    """
+
+    source: TextSource | WordCounts
+    name: str = ""
+    pattern: Pattern | None = None
+    is_input: bool = True
+
+
+Count: TypeAlias = Callable[[Text], WordCounts]
 
 
 class Plan:
-    """The hooks of a training on one text, of bytes; `train` calls them in the order in which they stand here.
+    """The hooks of a training on one text; `train` calls them in the order in which they stand here.
 
     Attributes:
-        sources: what is learned from, by language; without a name here.
-        measured: more texts, with the same pattern and special tokens.
+        texts: what is counted.
+        words: the counts of `texts`, once they are counted.
         folders: names of more work folders than that of the training.
         is_sequence: whether there are several models for each size.
-        words: the counts of `sources`, once they are counted.
     """
 
     folders: Sequence[str] = ()
@@ -49,8 +53,7 @@ class Plan:
     def __init__(self, input: Any) -> None:
         if isinstance(input, Mapping) and not isinstance(input, WordCounts):
             refuse_tables("input", input, "a source, counts or, with parity, a mapping of languages to these")
-        self.sources: Mapping[str, TextSource | WordCounts] = {"": input}
-        self.measured: Mapping[str, TextSource | WordCounts] = {}
+        self.texts = [Text(input)]
 
     def settings(
         self,
@@ -60,7 +63,7 @@ class Plan:
         byte_fallback: bool | None,
     ) -> CountSettings:
         """Return the pattern and special tokens on which counts, initial model and arguments agree."""
-        counts = [each for each in (*self.sources.values(), *self.measured.values()) if isinstance(each, WordCounts)]
+        counts = [text.source for text in self.texts if text.pattern is None and isinstance(text.source, WordCounts)]
         for each in counts[1:]:
             counts[0].settings.check_same(each.settings)
         first = [] if initial is None else [*initial.special_tokens]
@@ -83,48 +86,23 @@ class Plan:
                 + ", ".join(f"{name} is {value.canonical!r:.80}" for name, value in chosen.items())
                 + "; they must be the same"
             )
-        default = default_pattern(byte_fallback)
+        default = GPT2 if byte_fallback is None else Pattern.parse(Metaspace())  # for bytes, for characters
         return CountSettings(next(iter(chosen.values()), default), tuple(dict.fromkeys([*first, *given])))
-
-    def change(self, changed: Callable[[Any, Pattern], Any], settings: CountSettings) -> None:
-        """Replace all texts by what `changed` makes of them and their pattern."""
-        self.sources = {name: changed(source, settings.pattern) for name, source in self.sources.items()}
-        self.measured = {name: changed(source, settings.pattern) for name, source in self.measured.items()}
-
-    def base(
-        self, texts: Sequence[WordCounts], settings: CountSettings, initial: BPEModel | None, alphabet: InitialAlphabet
-    ) -> BPEModel:
-        """Return the model that training on some counts begins with; without any, one of no more tokens."""
-        found: Iterable[int] = set().union(*chain.from_iterable(texts)) if alphabet == "observed" else range(256)
-        tokens = [*(bytes([byte]) for byte in sorted(found)), *map(str.encode, settings.special_tokens)]
-        return base_model(tokens, settings.special_tokens, settings.pattern, initial)
 
     def check_goal(self, goal: Goal, base: BPEModel) -> None:
         """Raise a ValueError if the goal cannot be reached from a model."""
 
     def count(self, count: Count) -> list[WordCounts]:
         """Count the texts; return all counts that are learned from."""
-        self.words = {name: count(source) for name, source in self.sources.items()}
-        return [*self.words.values()]
+        self.words = [*map(count, self.texts)]
+        return self.words
 
     def record(self) -> dict[str, str]:
-        """Return options for the record of a model's origin."""
-        return {}
+        """Return options and counts for the record of a model's origin."""
+        counts = [words for text, words in zip(self.texts, self.words, strict=True) if text.is_input]
+        return {"counts": ",".join(shortened(words.fingerprint) for words in counts)}
 
-    def parts(self, pattern: Pattern) -> Pattern:
-        """Return the pattern by which words are cut to apply merges to them."""
-        return pattern
-
-    def alphabet(self, base: BPEModel, tie_break: str) -> TrainingAlphabet | None:
-        """Return what merges are learned from; None for bytes."""
-        return None
-
-    def learn(self, goal: Goal, base: BPEModel, learning: MakeLearning) -> list[BPEModel]:
-        """Return a model for each size; `learning` makes trainings on counts."""
-        with learning(self.words[""]) as learner:
-            return goal.reach(base, learner.learn)
-
-
-def default_pattern(byte_fallback: bool | None) -> Pattern:
-    """Return the pattern of a training without one: GPT-2's for bytes, `Metaspace` for characters."""
-    return GPT2 if byte_fallback is None else Pattern.parse(Metaspace())
+    def learn(self, goal: Goal, base: BPEModel, settings: LearningSettings) -> list[BPEModel]:
+        """Return a model for each size."""
+        with Learning(settings, self.words[0]) as learning:
+            return goal.reach(base, learning.learn)

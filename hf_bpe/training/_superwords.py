@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,13 +11,12 @@ from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import MAX_INT64, check_flag, check_int, wrong_type
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import name_of_pattern, shortened
-from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._sources import TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.reference._superwords import PATTERN
-from hf_bpe.training._learning import Learning
-from hf_bpe.training._plan import Count, MakeLearning, Plan
+from hf_bpe.training._learning import Learning, LearningSettings
+from hf_bpe.training._plan import Plan, Text
 from hf_bpe.training._target_sizes import Goal
 
 _FEWER = "give less text as superwords.text, or train on a machine with more memory"
@@ -126,7 +125,7 @@ class SuperwordPlan(Plan):
     def __init__(self, superwords: Superwords, input: Any) -> None:
         super().__init__(input)
         self._superwords = superwords
-        self._text: Any = None  # of stage 2, once it was changed
+        self.texts.append(Text(superwords.source(input), "superwords", superwords.pre_tokenizer, is_input=False))
         self.folders = ["superwords", *(f"superwords-{number}" for number in superwords.all_after)]
         self.is_sequence = superwords.is_sequence
 
@@ -141,23 +140,10 @@ class SuperwordPlan(Plan):
                 f"{goal.min_wanted(base)}"
             )
 
-    def change(self, changed: Callable[[Any, Pattern], Any], settings: CountSettings) -> None:
-        """Replace the texts of both stages."""
-        self._text = changed(self._superwords.source(self.sources[""]), self._superwords.pre_tokenizer)
-        super().change(changed, settings)
-
-    def count(self, count: Count) -> list[WordCounts]:
-        """Count the texts of both stages."""
-        # Before it is read.
-        text = self._superwords.source(self.sources[""]) if self._text is None else self._text
-        learned_from = super().count(count)
-        self._pieces = count(text, self._superwords.pre_tokenizer, "superwords")
-        return [*learned_from, self._pieces]
-
-    def learn(self, goal: Goal, base: BPEModel, learning: MakeLearning) -> list[BPEModel]:
+    def learn(self, goal: Goal, base: BPEModel, settings: LearningSettings) -> list[BPEModel]:
         """Return a model for each number of merges of stage 1 and each size."""
-        superwords, words, pieces = self._superwords, self.words[""], self._pieces
-        with learning(words) as first_stage:
+        superwords, (words, pieces) = self._superwords, self.words
+        with Learning(settings, words) as first_stage:
             all_first = first_stage.learn(max(superwords.all_after))
         limits = {"max_words": superwords.max_words, "colon_space": superwords.colon_space}
         models: list[BPEModel] = []
@@ -166,7 +152,7 @@ class SuperwordPlan(Plan):
             origin = (*base.origin, ("superwords", superwords.description(after, words, pieces)))
             pattern = superwords.pre_tokenizer
             start = replace(base, origin=origin, pattern=pattern.canonical, _pre_tokenizer=pattern)
-            with learning(pieces, first, f"superwords-{after}", _FEWER, **limits) as second_stage:
+            with Learning(settings, pieces, first, f"superwords-{after}", _FEWER, **limits) as second_stage:
                 models += goal.reach(start, partial(_learn_after, first, second_stage))
         return models
 

@@ -1,16 +1,14 @@
-"""Target sizes, and the ids of growing models: the base model, then one new id per merge; old ids never change."""
+"""Target sizes, and the ids of growing models: one new id per merge; old ids never change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hf_bpe._utils.arguments import MAX_INT64, check_int, short_repr
 from hf_bpe._utils.callers import warn_caller
-from hf_bpe.core._alphabet import BYTES, Alphabet
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import learned
-from hf_bpe.pretokenizers._pattern import Pattern
 
 
 class Goal:
@@ -76,31 +74,6 @@ class Goal:
                 "more text, or change min_frequency or max_token_bytes",
             )
         return models
-
-
-def base_model(
-    tokens: Iterable[bytes],
-    special_tokens: Sequence[str],
-    pattern: Pattern,
-    initial: BPEModel | None,
-    alphabet: Alphabet = BYTES,
-) -> BPEModel:
-    """Return the model that training starts from.
-
-    Args:
-        tokens: the tokens that it must have. Those missing from an initial model get ids after its highest.
-        special_tokens: all special tokens, including those of the initial model.
-        pattern: the split pattern; that of the initial model, if there is one.
-        initial: the model to extend, or None.
-        alphabet: that of a new model.
-    """
-    vocab = {} if initial is None else dict(initial.vocab)
-    known = {*vocab.values()}
-    missing = [token for token in tokens if token not in known]
-    vocab.update(enumerate(missing, start=max(vocab, default=-1) + 1))
-    if initial is None:
-        return BPEModel.of(vocab, [], special_tokens, pattern, alphabet=alphabet)
-    return replace(initial, vocab=vocab, special_tokens=tuple(special_tokens))
 
 
 def grow(base: BPEModel, merges: Sequence[Merge], vocab_size: int | None = None) -> BPEModel:

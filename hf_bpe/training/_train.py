@@ -8,30 +8,26 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, TypeAlias, get_args, overload
 
 from hf_bpe._utils.arguments import at_least, check_flag, check_str, checked, one_of, optional, short_repr
-from hf_bpe._utils.memory import parse_bytes
 from hf_bpe._utils.option_fields import checks_of, with_options
 from hf_bpe._utils.progress import Listener
 from hf_bpe._utils.work_log import subfolder
-from hf_bpe.core._model import BPEModel, Merge, check_model
+from hf_bpe.core._model import BPEModel, check_model
 from hf_bpe.core._provenance import shortened
-from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
 from hf_bpe.counting._normalized_texts import normalized_input
-from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
-from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.reference._options import LearningKeywords, LearningOptions
-from hf_bpe.training._characters import character_plan, check_coverage
 from hf_bpe.training._checkpoint import check_logs
-from hf_bpe.training._learning import BarOptions, Learning
+from hf_bpe.training._initial_alphabet import InitialAlphabet, check_coverage, initial_alphabet_for
+from hf_bpe.training._learning import LearningSettings
 from hf_bpe.training._parity import Parity, ParityPlan, check_parity
-from hf_bpe.training._plan import InitialAlphabet, Plan
+from hf_bpe.training._plan import Plan, Text
 from hf_bpe.training._superwords import SuperwordPlan, Superwords, check_superwords
 from hf_bpe.training._target_sizes import Goal
 
@@ -226,10 +222,9 @@ def train(
     [257, 258]
     """
     learning_options, normalizer = LearningOptions(**options), Normalizer.parse(normalizer)
-    shown: BarOptions = {"show": show_progress, "listener": callback}
     if parity is not None:
         unsupported = {"initial": initial, "work_dir": work_dir, "superwords": superwords}
-        plan: Plan = ParityPlan(parity, input, learning_options, shown, **unsupported)
+        plan: Plan = ParityPlan(parity, input, **unsupported, length_penalty=learning_options.length_penalty)
     else:
         plan = Plan(input) if superwords is None else SuperwordPlan(superwords, input)
     settings = plan.settings(special_tokens, pattern, initial, byte_fallback)
@@ -239,100 +234,76 @@ def train(
             f"{normalizer.canonical!r:.80}; give the same, or normalize the text first, and continue from "
             "dataclasses.replace(initial, normalizer=None)"
         )
-    alphabet_options = {
+    for_characters = {
         "byte_fallback": byte_fallback,
         "unk_token": unk_token,
         "fuse_unk": fuse_unk or None,
         "character_coverage": character_coverage,
         "limit_alphabet": limit_alphabet,
     }
-    of_characters = character_plan(input, settings.pattern, initial, alphabet_options)
-    if of_characters is None:
-        _refuse_printable_twins(settings.special_tokens)
-    else:
-        _refuse_with_characters(parity=parity, superwords=superwords, initial_alphabet=initial_alphabet)
-        plan = of_characters
-        if initial is None:
-            settings = _with_special_token(settings, of_characters.model_alphabet.unk_token)
-    if not normalizer.is_identity:
-        plan.change(lambda source, by: normalized_input(source, settings.special_tokens, normalizer, by), settings)
+    for_bytes = {"parity": parity, "superwords": superwords, "initial_alphabet": initial_alphabet}
+    alphabet = initial_alphabet_for(settings.pattern, initial, for_characters, **for_bytes)
+    settings = alphabet.checked(settings)
+    plan.texts = [
+        text._replace(
+            source=normalized_input(text.source, settings.special_tokens, normalizer, text.pattern or settings.pattern)
+        )
+        for text in plan.texts
+    ]
     goal = Goal(vocab_size, num_merges)
 
     def base(texts: Sequence[WordCounts]) -> BPEModel:
-        model = plan.base(texts, settings, initial, initial_alphabet).with_checked(normalizer=normalizer.canonical)
+        model = alphabet.base(texts, settings).with_checked(normalizer=normalizer.canonical)
         goal.check_room(model)
         plan.check_goal(goal, model)
         return model
 
     base([])  # what is too small for any text is said before it is read
-    memory = None if max_memory is None else parse_bytes(max_memory, "max_memory")
-
+    assert not isinstance(max_memory, str)  # its check has parsed it
     folder = None if work_dir is None else Path(work_dir)
 
-    def counted(source: TextSource | WordCounts, pattern: AnyPattern = settings.pattern, name: str = "") -> WordCounts:
-        if isinstance(source, WordCounts):
-            _check_not_inside(set(settings.special_tokens).difference(source.special_tokens), source)
-            return source
+    def counted(text: Text) -> WordCounts:
+        if isinstance(text.source, WordCounts):
+            _check_not_inside(set(settings.special_tokens).difference(text.source.special_tokens), text.source)
+            return text.source
         return count(
-            source,
-            pattern=pattern,
+            text.source,
+            pattern=text.pattern or settings.pattern,
             special_tokens=settings.special_tokens,
             num_workers=num_workers,
-            max_memory=memory,
-            work_dir=folder and subfolder(folder, name),
+            max_memory=max_memory,
+            work_dir=folder and subfolder(folder, text.name),
             show_progress=show_progress,
             callback=callback,
         )
 
     if folder is not None:
         first_merges = () if initial is None else initial.merges
-        check_logs(folder, first_merges, plan.folders, are_bytes=of_characters is None)
-    learned_from = plan.count(counted)
-    start = base(learned_from)
-    for source in plan.sources.values():
-        if isinstance(source, (list, tuple)) and not source and goal.wanted(start) > 0:
+        check_logs(folder, first_merges, plan.folders, are_bytes=alphabet.are_bytes)
+    start = base(plan.count(counted))
+    for text in plan.texts:
+        if text.is_input and isinstance(text.source, (list, tuple)) and not text.source and goal.wanted(start) > 0:
             raise ValueError("source: expected text to train on, got an empty list")
     recorded = {
         **learning_options.record(),
         "alphabet": None if initial_alphabet == "bytes" else initial_alphabet,
         "initial": initial and shortened(initial.fingerprint),
         **plan.record(),
-        "counts": ",".join(shortened(each.fingerprint) for each in plan.words.values()),
     }
     origin = tuple((name, str(value)) for name, value in recorded.items() if value is not None)
 
-    def learning(
-        words: WordCounts, first: Sequence[Merge] = (), name: str = "", fewer: str | None = None, **limits: Any
-    ) -> Learning:
-        return Learning(
-            words,
-            replace(learning_options, **limits).scaled(words.scale),
-            [*([] if initial is None else initial.merges), *first],
-            max_memory=memory,
-            work_dir=folder and subfolder(folder, name),
-            parts=plan.parts(settings.pattern),
-            alphabet=plan.alphabet(start, learning_options.tie_break),
-            num_workers=num_workers,
-            shown=shown,
-            fewer=fewer,
-        )
-
+    learning = LearningSettings(
+        learning_options,
+        () if initial is None else initial.merges,
+        *alphabet.symbols(start, learning_options.tie_break),
+        max_memory,
+        folder,
+        num_workers,
+        show_progress,
+        callback,
+    )
     models = plan.learn(goal, replace(start, origin=origin), learning)
     return models if goal.is_sequence or plan.is_sequence else models[0]
-
-
-def _with_special_token(settings: CountSettings, token: str | None) -> CountSettings:
-    """Return the settings with a special token before the others, unless they have it."""
-    if token is None or token in settings.special_tokens:
-        return settings
-    return replace(settings, special_tokens=tuple(check_special_tokens([token, *settings.special_tokens])))
-
-
-def _refuse_with_characters(**options: object) -> None:
-    """Raise a ValueError for an option that has no meaning for a model of characters."""
-    for name, value in options.items():
-        if value not in (None, "bytes"):
-            raise ValueError(f"{name}: not for a model whose alphabet is characters; expected none, got {value!r:.80}")
 
 
 def _check_not_inside(specials: set[str], words: WordCounts) -> None:
@@ -351,15 +322,4 @@ def _check_not_inside(specials: set[str], words: WordCounts) -> None:
             raise ValueError(
                 f"special token {found[0].decode()!r}: the text of these counts was not split at it, and the pre-token "
                 f"{word[:80]!r} holds it; count again with special_tokens"
-            )
-
-
-def _refuse_printable_twins(specials: Sequence[str]) -> None:
-    """Refuse, before training, special tokens that could clash with the printable form of a learned token."""
-    for special in specials:
-        twin = from_printable(special)
-        if twin is not None and twin != special.encode():
-            raise ValueError(
-                f"special token {special!r:.80} is how vocab.json writes the token {twin!r:.80}, which training could "
-                "learn; choose another"
             )

@@ -1,0 +1,164 @@
+"""What merges begin with: bytes, or characters in the manner of SentencePiece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, Literal
+
+from hf_bpe._utils.arguments import check_real
+from hf_bpe.core._alphabet import BYTES, Alphabet, CharacterAlphabet
+from hf_bpe.core._model import BPEModel
+from hf_bpe.core._special_tokens import check_special_tokens
+from hf_bpe.counting._settings import CountSettings
+from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.pretokenizers._byte_level import from_printable
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
+from hf_bpe.reference._training_alphabet import TrainingAlphabet, choose_characters
+from hf_bpe.training._dispatch import count_characters
+
+InitialAlphabet = Literal["bytes", "observed"]
+
+COVERAGE = 0.9995
+"""The default of `character_coverage`, which is SentencePiece's."""
+
+
+class InitialBytes:
+    """An initial alphabet of bytes, all of them or those that occur, besides those of an initial model."""
+
+    are_bytes = True
+
+    def __init__(self, initial: BPEModel | None, kind: InitialAlphabet) -> None:
+        self._initial, self._kind = initial, kind
+
+    def checked(self, settings: CountSettings) -> CountSettings:
+        """Return the settings of the training; refuse special tokens that look like the printable form of a token."""
+        for special in settings.special_tokens:
+            twin = from_printable(special)
+            if twin is not None and twin != special.encode():
+                raise ValueError(
+                    f"special token {special!r:.80} is how vocab.json writes the token {twin!r:.80}, which training "
+                    "could learn; choose another"
+                )
+        return settings
+
+    def base(self, texts: Sequence[WordCounts], settings: CountSettings) -> BPEModel:
+        """Return the model that training on some counts begins with; without any, one of no more tokens."""
+        found: Iterable[int] = range(256) if self._kind == "bytes" else set().union(*chain.from_iterable(texts))
+        tokens = [*(bytes([byte]) for byte in sorted(found)), *map(str.encode, settings.special_tokens)]
+        return _base_model(tokens, settings, self._initial, BYTES)
+
+    def symbols(self, base: BPEModel, tie_break: str) -> tuple[Pattern, TrainingAlphabet | None]:
+        """Return the pattern by which words are cut to apply merges, and what is merged; None for bytes."""
+        return base.pre_tokenizer, None
+
+
+class InitialCharacters:
+    """An initial alphabet of characters, with the methods of `InitialBytes`.
+
+    Args:
+        initial: the initial model; None for none.
+        alphabet: the alphabet of the model.
+        coverage: the share of the characters of the text that get tokens; None for no new ones.
+        limit: the highest number of characters with tokens.
+    """
+
+    are_bytes = False
+
+    def __init__(self, initial: BPEModel | None, alphabet: Alphabet, coverage: float | None, limit: int | None) -> None:
+        self._initial, self._alphabet, self._coverage, self._limit = initial, alphabet, coverage, limit
+
+    def checked(self, settings: CountSettings) -> CountSettings:
+        """Return the settings of the training, with the `unk_token` of a new model as the first special token."""
+        unk_token = self._alphabet.unk_token
+        if self._initial is not None or unk_token is None or unk_token in settings.special_tokens:
+            return settings
+        return replace(settings, special_tokens=tuple(check_special_tokens([unk_token, *settings.special_tokens])))
+
+    def base(self, texts: Sequence[WordCounts], settings: CountSettings) -> BPEModel:
+        """Return the model to begin with: new tokens are special tokens, tokens of bytes, characters.
+
+        Characters get tokens that have one in the initial model, and the commonest of the counts.
+        """
+        known = "" if self._initial is None else characters_of(self._initial)
+        if texts and self._coverage is not None:
+            known += choose_characters(count_characters(texts[0]), self._coverage, self._limit)
+        # An initial model has the tokens of bytes that it needs; those that it lacks would never occur.
+        fallback = self._alphabet.byte_tokens if self._initial is None else ()
+        tokens = [*map(str.encode, settings.special_tokens), *fallback, *map(str.encode, sorted({*known}))]
+        return _base_model(tokens, settings, self._initial, self._alphabet)
+
+    def symbols(self, base: BPEModel, tie_break: str) -> tuple[Pattern, TrainingAlphabet]:
+        """Return no pattern for `Metaspace`, whose pre-tokens no merge crosses; without that, cuts at words help."""
+        parts = Pattern(None if base.pattern else "gpt2")
+        return parts, TrainingAlphabet(characters_of(base), drops_others=tie_break == "huggingface")
+
+
+def _base_model(
+    tokens: Iterable[bytes], settings: CountSettings, initial: BPEModel | None, alphabet: Alphabet
+) -> BPEModel:
+    """Return a model of some tokens, of which those missing from an initial model get ids after its highest."""
+    vocab = {} if initial is None else dict(initial.vocab)
+    known = {*vocab.values()}
+    missing = [token for token in tokens if token not in known]
+    vocab.update(enumerate(missing, start=max(vocab, default=-1) + 1))
+    if initial is None:
+        return BPEModel.of(vocab, [], settings.special_tokens, settings.pattern, alphabet=alphabet)
+    return replace(initial, vocab=vocab, special_tokens=settings.special_tokens)
+
+
+def characters_of(model: BPEModel) -> str:
+    """Return the characters that have tokens in a model of characters, in the order of their code points."""
+    none = {*model.special_tokens, model.alphabet.unk_token}
+    texts = (token.decode() for token in model.vocab.values())
+    return "".join(sorted(text for text in texts if len(text) == 1 and text not in none))
+
+
+def learns_characters(options: Mapping[str, Any]) -> bool:
+    """Return whether a training with these options of `hf_bpe.train` begins with characters."""
+    initial = options.get("initial")
+    if isinstance(initial, BPEModel):
+        return not initial.alphabet.is_bytes
+    pattern: AnyPattern = options.get("pattern", "auto")
+    is_given = not (isinstance(pattern, str) and pattern == "auto")
+    return options.get("byte_fallback") is not None or (is_given and Pattern.parse(pattern).metaspace is not None)
+
+
+def initial_alphabet_for(
+    pattern: Pattern, initial: BPEModel | None, for_characters: Mapping[str, Any], **for_bytes: Any
+) -> InitialBytes | InitialCharacters:
+    """Return what merges begin with, by the options of `hf_bpe.train`, of which most are for one kind of alphabet.
+
+    Raises:
+        ValueError: an option contradicts the others.
+    """
+    given = {name: value for name, value in for_characters.items() if value is not None}
+    if initial is not None:
+        for name in ("byte_fallback", "unk_token", "fuse_unk"):
+            if name in given and (initial.alphabet.is_bytes or getattr(initial.alphabet, name) != given[name]):
+                raise ValueError(f"{name}: expected None, because the initial model says it; got {given[name]!r}")
+    if not learns_characters({**given, "initial": initial, "pattern": pattern}):
+        if given:
+            raise ValueError(
+                f"{next(iter(given))}: expected None, because the alphabet is bytes; for one of characters give "
+                "byte_fallback, or a Metaspace as the pattern"
+            )
+        return InitialBytes(initial, for_bytes["initial_alphabet"])
+    for name, value in for_bytes.items():
+        if value not in (None, "bytes"):
+            raise ValueError(f"{name}: not for a model whose alphabet is characters; expected none, got {value!r:.80}")
+    limit = given.get("limit_alphabet")
+    if initial is not None:
+        coverage = given.get("character_coverage", None if limit is None else 1.0)
+        return InitialCharacters(initial, initial.alphabet, coverage, limit)
+    alphabet = CharacterAlphabet(given.get("byte_fallback", True), given.get("unk_token"), given.get("fuse_unk", False))
+    return InitialCharacters(None, alphabet, given.get("character_coverage", COVERAGE), limit)
+
+
+def check_coverage(name: str, value: object) -> float:
+    """Return a share of characters."""
+    share = check_real(name, value, 0)
+    if share > 1:
+        raise ValueError(f"{name}: expected a share of 0 to 1, got {value!r}")
+    return share
