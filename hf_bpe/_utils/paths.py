@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from hf_bpe._utils.arguments import check_path, short_repr
+from hf_bpe._utils.credentials import without_credentials
 
 _FILE = "file://"
 _SCHEME = "[A-Za-z][A-Za-z0-9+.-]+:"  # a drive of Windows has one letter
@@ -15,6 +17,33 @@ _SCHEME = "[A-Za-z][A-Za-z0-9+.-]+:"  # a drive of Windows has one letter
 _URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}//")
 # As an output: pathlib turns :// into :/ (on Windows, :\).
 _OUTPUT_URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}[/{re.escape(os.sep)}]")
+
+
+@dataclass(frozen=True)
+class Location:
+    """A local path, or a URL that fsspec reaches, which as a str has no user and password. `parse` makes it.
+
+    >>> print(*map(Location.parse, ["file:///tmp/a%20b.txt", "http://user:secret@host/a.txt"]))
+    /tmp/a b.txt http://…@host/a.txt
+    """
+
+    address: str
+    is_url: bool
+
+    @classmethod
+    def parse(cls, name: str | os.PathLike[str]) -> Location:
+        """Return the location that a user names; of a URL `file://…` the path."""
+        address = local_path(os.fspath(name))
+        return cls(address, is_url(address))
+
+    def __fspath__(self) -> str:
+        return self.address
+
+    def __str__(self) -> str:
+        return without_credentials(self.address) if self.is_url else self.address
+
+    def __repr__(self) -> str:
+        return f"Location({str(self)!r})"
 
 
 def is_url(name: str) -> bool:

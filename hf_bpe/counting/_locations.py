@@ -1,4 +1,4 @@
-"""Resolve paths, directories, globs and fsspec URLs to files.
+"""Find the files at paths, directories, globs and fsspec URLs.
 
 Only names, sizes and times are used; no content is read.
 """
@@ -16,10 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-from hf_bpe._utils.credentials import credentials_hidden, without_credentials
+from hf_bpe._utils.credentials import credentials_hidden
 from hf_bpe._utils.input_files import check_regular, is_open_pipe, open_stream
 from hf_bpe._utils.object_stores import StorageOptions, advice, file_system
-from hf_bpe._utils.paths import is_url, local_path
+from hf_bpe._utils.paths import Location, is_url
 from hf_bpe._utils.visible import counted
 
 FileFormat = Literal["text", "jsonl", "parquet"]
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 class File(NamedTuple):
     """A file that was found; size and version are None if they are unknown, as for a pipe."""
 
-    name: str  # absolute path or URL
+    location: Location  # of which a path is absolute
     size: int | None
     version: str | None
 
@@ -65,14 +65,14 @@ def file_kind(name: str) -> tuple[FileFormat | None, Compression | None]:
     return _FORMATS.get(PurePosixPath(path.stem).suffix if compression else path.suffix), compression
 
 
-def find_files(name: str, only: FileFormat | None = None, storage_options: StorageOptions | None = None) -> list[File]:
-    """Return the files that a path, glob, directory or URL names, in the order of their names.
+def find_files(location: Location, only: FileFormat | None, options: StorageOptions | None) -> list[File]:
+    """Return the files at a path, glob, directory or URL, in the order of their names.
 
     Args:
-        name: in a glob, `**` stands for directories at any depth. From a directory, files at any depth with the suffix
-            of a known format are taken, except hidden ones.
+        location: in a glob, `**` stands for directories at any depth. From a directory, files at any depth with the
+            suffix of a known format are taken, except hidden ones.
         only: take only files of this format from a directory.
-        storage_options: what fsspec takes to reach a URL.
+        options: what fsspec takes to reach a URL.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -80,10 +80,10 @@ def find_files(name: str, only: FileFormat | None = None, storage_options: Stora
         ImportError: fsspec needs another package for this URL.
         ValueError: fsspec does not know the protocol.
     """
-    name = local_path(name)
-    if is_url(name):
+    name = location.address
+    if location.is_url:
         with credentials_hidden(name):
-            return _find_remote_files(name, only, storage_options)
+            return _find_remote_files(location, only, options)
     status = _status(name)
     if status is not None and stat.S_ISDIR(status.st_mode):
         return [_local_file(Path(name, found)) for found in _choose(name, _walk(Path(name)), only)]
@@ -147,11 +147,12 @@ def _status(name: str) -> os.stat_result | None:
 
 def _local_file(path: Path) -> File:
     status = path.stat()
-    name = str(path.absolute())  # not resolved: the name of a link tells the format, that of its target may not
-    if is_open_pipe(name, status.st_mode):
-        return File(name, None, None)
-    check_regular(name, status.st_mode)
-    return File(name, status.st_size, f"{status.st_size}-{status.st_mtime_ns}")
+    path = path.absolute()  # not resolved: the name of a link tells the format, that of its target may not
+    location = Location(str(path), is_url=False)
+    if is_open_pipe(path, status.st_mode):
+        return File(location, None, None)
+    check_regular(path, status.st_mode)
+    return File(location, status.st_size, f"{status.st_size}-{status.st_mtime_ns}")
 
 
 def _walk(folder: Path) -> list[str]:
@@ -197,23 +198,25 @@ def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
 
 
 @contextmanager
-def open_file(name: str, storage_options: StorageOptions | None = None) -> Iterator[BinaryIO]:
-    """Open a local file or a URL for reading."""
-    if is_url(name):
-        system, path = file_system(name, storage_options)  # must live as long as its file
-        with credentials_hidden(name), system.open(path, "rb") as file:
+def open_file(location: Location, options: StorageOptions | None) -> Iterator[BinaryIO]:
+    """Open a file for reading."""
+    if location.is_url:
+        system, path = file_system(location.address, options)  # must live as long as its file
+        with credentials_hidden(location.address), system.open(path, "rb") as file:
             yield file
     else:
-        with open_stream(name) as file:
+        with open_stream(location) as file:
             yield file
 
 
-def _find_remote_files(url: str, only: FileFormat | None, storage_options: StorageOptions | None) -> list[File]:
-    system, path = file_system(url, storage_options)
+def _find_remote_files(location: Location, only: FileFormat | None, options: StorageOptions | None) -> list[File]:
+    url = location.address
+    system, path = file_system(url, options)
     archive = "".join("::" + link for link in url.split("::")[1:])  # of the file, as in zip://a.txt::s3://b/c
 
     def remote_file(name: str, details: dict[str, Any]) -> File:
-        return File(system.unstrip_protocol(name) + archive, details.get("size"), system.ukey(name))
+        found = Location(system.unstrip_protocol(name) + archive, is_url=True)
+        return File(found, details.get("size"), system.ukey(name))
 
     try:
         details = system.info(path)
@@ -227,6 +230,6 @@ def _find_remote_files(url: str, only: FileFormat | None, storage_options: Stora
     if details["type"] == "other":  # fsspec's name for local FIFOs, devices and sockets
         raise OSError(f"{url} is not a regular file; expected a file or a directory")
     if details["type"] != "directory":
-        return [File(url, details.get("size"), system.ukey(path))]
+        return [File(location, details.get("size"), system.ukey(path))]
     inside = {item[0].removeprefix(path).lstrip("/"): item for item in system.find(path, detail=True).items()}
-    return [remote_file(*inside[name]) for name in _choose(without_credentials(url), inside, only)]
+    return [remote_file(*inside[name]) for name in _choose(str(location), inside, only)]

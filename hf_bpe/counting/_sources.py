@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeGuard, Union, get_args
 
 from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_mapping, check_str, optional, short_repr
 from hf_bpe._utils.credentials import without_credentials
-from hf_bpe._utils.paths import is_url
+from hf_bpe._utils.paths import Location
 from hf_bpe._utils.tables import is_dataset, refuse_tables
 from hf_bpe.counting._locations import Compression, FileFormat, are_paths, file_kind, find_files
 
@@ -104,7 +104,7 @@ class Shard:
     """A unit of reading: a file, a range of a large file, or an iterable. Shards of files can be pickled.
 
     Attributes:
-        source: how to read the shard; its data is the name of the file, or the iterable.
+        source: how to read the shard; its data is the path or URL of the file, or the iterable.
         name: the absolute path or URL, the latter without user and password, or "iterable 0" and so on.
         size: the number of stored bytes; None if unknown.
         version: changes when the file changes; None for data that can be read only once.
@@ -122,12 +122,12 @@ class Shard:
     @property
     def is_file(self) -> bool:
         """True if this is a shard of a file, rather than an iterable."""
-        return isinstance(self.source.data, str)
+        return isinstance(self.source.data, Location)
 
     @property
     def is_local(self) -> bool:
         """True if this is a shard of a local file."""
-        return self.is_file and not is_url(self.name)
+        return self.is_file and not self.source.data.is_url
 
     @property
     def format(self) -> FileFormat:
@@ -180,18 +180,18 @@ def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
         if isinstance(part, Shard):
             shards.append(part)
             continue
-        names = _names(part.data)
-        if names is None:
+        locations = _locations(part.data)
+        if locations is None:
             if part.format is not None:
                 raise ValueError(f"format: expected None for an iterable, got {part.format!r}")
             shards.append(Shard(part, f"iterable {next(numbers_of_iterables)}", None, None))
             continue
-        for file in (file for name in names for file in find_files(name, part.format, part.storage_options)):
-            name = without_credentials(file.name) if is_url(file.name) else file.name
-            whole = Shard(replace(part, data=file.name), name, file.size, file.version)
-            if whole.format == "parquet" and whole.compression is not None:
-                raise ValueError(f"{name}: Parquet is compressed inside; unpack the file, or give its format")
-            shards += split_shard(whole, shard_bytes)
+        for location in locations:
+            for file in find_files(location, part.format, part.storage_options):
+                whole = Shard(replace(part, data=file.location), str(file.location), file.size, file.version)
+                if whole.format == "parquet" and whole.compression is not None:
+                    raise ValueError(f"{whole.name}: Parquet is compressed inside; unpack the file, or give its format")
+                shards += split_shard(whole, shard_bytes)
     return shards
 
 
@@ -217,18 +217,19 @@ def _is_part(item: object) -> TypeGuard[Source | Shard]:
     return isinstance(item, (Source, Shard))
 
 
-def _names(data: Any) -> list[str] | None:
+def _locations(data: Any) -> list[Location] | None:
     """Return the paths, globs, directories and URLs of a source's data; None if it is an iterable of texts."""
     if isinstance(data, (str, os.PathLike)):
-        return [os.fspath(data)]
+        return [Location.parse(data)]
     if not isinstance(data, (list, tuple)):
         return None
     if any(isinstance(item, os.PathLike) for item in data):
         for index, item in enumerate(data):
             if not isinstance(item, (str, os.PathLike)):
                 raise TypeError(f"source: element {index} is {type(item).__name__}, expected a path like the others")
-        return [os.fspath(item) for item in data]
-    return [*data] if all(isinstance(item, str) for item in data) and are_paths(data) else None
+    elif not (all(isinstance(item, str) for item in data) and are_paths(data)):
+        return None
+    return [*map(Location.parse, data)]
 
 
 def split_shard(shard: Shard, part_bytes: int) -> Iterator[Shard]:

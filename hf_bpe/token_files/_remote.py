@@ -79,7 +79,7 @@ class Places:
         job = job._replace(destination=without_credentials(manifest))
         written_names = {store.url(path) for path in job.target.single_there()}
         if replaced := [
-            source.name for source in job.sources if source.is_file and source.source.data in written_names
+            source.name for source in job.sources if source.is_file and os.fspath(source.source.data) in written_names
         ]:
             raise ValueError(f"output: {replaced[0]} is a source; choose another output")
         old = store.manifest(job.target.manifest)
