@@ -32,7 +32,8 @@ _FORMATS = (hf_folder, text, gpt2, gguf, tokenizer_json, tiktoken)
 FORMATS: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in _FORMATS}
 """Name → format, in the order of detection: more specific formats first."""
 
-_READ_ONLY: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in (rank_folder, tekken)}
+READ_ONLY: dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in (rank_folder, tekken)}
+"""Name → format that is only read."""
 
 _READERS = {"llamacpp": "gguf", "ollama": "gguf", "lmstudio": "gguf", "transformers": "hf", "huggingface": "hf",
             "tokenizers": "tokenizer.json", "openai": "tiktoken", "mistral": "tekken"}  # fmt: skip
@@ -60,7 +61,7 @@ def detect(path: str | os.PathLike[str]) -> Format:
     else:
         with open_regular(path) as file:
             head = file.read(_HEAD_BYTES)
-    for each in (*_READ_ONLY.values(), *FORMATS.values()):
+    for each in (*READ_ONLY.values(), *FORMATS.values()):
         if each.matches(path, head):
             return each
     if path.is_dir():
@@ -90,7 +91,7 @@ def _is_sentencepiece(head: bytes) -> bool:
 
 def named_format(name: str) -> Format:
     """Return the format with a name; raise a ValueError if there is none."""
-    known = {**FORMATS, **_READ_ONLY}
+    known = {**FORMATS, **READ_ONLY}
     if name not in known:
         meant = _READERS.get(re.sub(r"[-_. ]", "", name.lower()))
         like = f"; for {name} it is {meant}" if meant else ""
@@ -124,7 +125,7 @@ def read(
 def _read(path: str | os.PathLike[str], format: str | None, hints: Hints) -> Definition:
     path = Path(path)
     chosen = detect(path) if format is None else named_format(format)
-    if chosen.name in _READ_ONLY:  # of which some are a file or the folder that holds it
+    if chosen.name in READ_ONLY:  # of which some are a file or the folder that holds it
         path.stat()
     elif chosen.is_file and path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected {chosen.what}")
@@ -199,7 +200,7 @@ def write(
             that file's own library.
         files: text files to encode for the verification, besides the stress texts.
     """
-    if format in _READ_ONLY:
+    if format in READ_ONLY:
         raise ValueError(f"the format {format} is only read; expected one of {', '.join(FORMATS)}")
     chosen, path = choose_output(Path(path), format)
     reduced = chosen.reduce(without_idle_ignore_merges(definition), drop)
@@ -252,4 +253,4 @@ def choose_output(path: Path, format: str | None) -> tuple[Format, Path]:
 
 
 def _known() -> str:
-    return ", ".join((*FORMATS, *_READ_ONLY))
+    return ", ".join((*FORMATS, *READ_ONLY))

@@ -24,19 +24,13 @@ if TYPE_CHECKING:
     from hf_bpe.formats._format import Format
     from hf_bpe.formats._verification.sides import Side
 
-_FORMATS = (
-    "hf: a folder for transformers; gpt2: vocab.json and merges.txt; tokenizer.json; tiktoken: a rank file; gguf; "
-    "text: vocab.tsv and merges.tsv."
-)
-_READ_ONLY = " Only read: tekken, Mistral's tekken.json; tiktoken-folder: a rank file with tokenizer_config.json."
 _OUT_HELP = "The file to write, or the folder for formats of several files; created if needed."
-_FROM_HELP = f"The format of IN. {_FORMATS}{_READ_ONLY}"
-_TO_HELP = f"The format of OUT. {_FORMATS}"
+_FROM_HELP = "The format of IN. `hf-bpe help formats` lists the formats."
+_TO_HELP = "The format of OUT, such as hf, gguf or tiktoken."
 _SPECIAL_HELP = "A special token and its id, for files that do not store them. Repeat the option for more."
 _DROP_HELP = (
-    "Drop this feature explicitly if the format cannot carry it, although ids may change: pattern, special_tokens, "
-    "flags, added_tokens, prefix_space, bos_eos, template, split_special_tokens, normalizer, ignore_merges, "
-    "missing_bytes. Repeat the option for more."
+    "Drop this feature explicitly if the format cannot carry it, although ids may change. `hf-bpe help formats` lists "
+    "the features, too. Repeat the option for more."
 )
 _VERIFY_HELP = "Also verify the ids of this text file. Repeat the option for more."
 _EXAMPLES = (

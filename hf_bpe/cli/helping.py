@@ -13,27 +13,37 @@ from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS
 
 def _commands(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the commands that begin with what has been typed."""
-    return [name for name in (*ctx.parent.command.commands, "patterns") if name.startswith(incomplete)]  # type: ignore[union-attr]
+    return [name for name in (*ctx.parent.command.commands, *_LISTS) if name.startswith(incomplete)]  # type: ignore[union-attr]
 
 
-_NAME_HELP = "The command to explain; or patterns, for the names that --pattern takes."
+_NAME_HELP = "The command to explain; or patterns or formats, for the names that --pattern, --to and --drop take."
 _Name = Annotated[str | None, argument("COMMAND", _NAME_HELP, autocompletion=_commands)]
 
 
-def patterns() -> str:
-    """Return what `hf-bpe help patterns` prints: the names of patterns, and the models that use each."""
-    named = {**{name: each.models for name, each in NAMED_PATTERNS.items()}, "none": "no split"}
-    width = max(map(len, named))
-    return "\n".join(f"{name.ljust(width)}  {models}" for name, models in named.items())
+def _patterns() -> dict[str, str]:
+    return {**{name: each.models for name, each in NAMED_PATTERNS.items()}, "none": "no split"}
+
+
+def _formats() -> dict[str, str]:
+    from hf_bpe.conversion import FEATURES, FORMATS, _formats
+
+    droppable = (name for name, each in FEATURES.items() if each.decides_ids and name != "characters")
+    features = {f"--drop {name}": FEATURES[name].what for name in droppable}
+    return {**{name: each.what for name, each in {**FORMATS, **_formats.READ_ONLY}.items()}, **features}
+
+
+_LISTS = {"patterns": _patterns, "formats": _formats}
 
 
 @command(group=HELP, name="help", loads_tokenizer=False, epilog=EXAMPLE + "hf-bpe help train")
 def print_help(ctx: typer.Context, name: _Name = None) -> None:
-    """Print the help of a command, the list of commands, or the names of patterns."""
+    """Print the help of a command, the list of commands, or the names that options take."""
     program = ctx.parent
     assert program is not None
-    if name == "patterns":
-        typer.echo(patterns())
+    if name in _LISTS:
+        named = _LISTS[name]()
+        width = max(map(len, named))
+        typer.echo("\n".join(f"{each.ljust(width)}  {what}" for each, what in named.items()))
         return
     if name is None:
         typer.echo(program.get_help())

@@ -133,4 +133,4 @@ def test_literals_name_what_the_tables_have():
     assert {*get_args(FormatName)} == {*token_formats.FORMATS}
     assert {*get_args(WrittenFormat)} == {*_formats.FORMATS}
     read = {name for each in get_args(ReadFormat) for name in (get_args(each) or [each])}
-    assert read == {*_formats.FORMATS, *_formats._READ_ONLY}
+    assert read == {*_formats.FORMATS, *_formats.READ_ONLY}
