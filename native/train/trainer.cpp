@@ -34,10 +34,6 @@ bool learn(TokenArray words, const TrainingOptions& options, const PollFunction&
   return true;
 }
 
-}  // namespace
-
-namespace {
-
 // Words and first merges as the engine of bytes takes them.
 struct Input {
   Input(const Words& given, const FirstTokens::Merges& initial, const TrainingAlphabet& alphabet)
