@@ -273,6 +273,9 @@ class Encoder:
     def refusing_changes(self) -> Encoder:
         """Return one with the same cache that raises MayNotBeNfc for text that normalization to NFC may change."""
 
+    def without_prefix(self) -> Encoder:
+        """Return one of text that holds what a model of characters puts before segments."""
+
     def known_characters(self, text: AnyText, options: Options) -> int:
         """Return how many characters of a text are surely those of one that was encoded before; 0 without a cache."""
 

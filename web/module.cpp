@@ -284,21 +284,19 @@ EXPORT(split) std::size_t split(const char* text, std::size_t size) {
 // Encodes a text in UTF-8 and returns the number of `ids`. `is_segment`: it is normalized text between added tokens
 // that were found by `split`, after the beginning of the text if it `continues`.
 EXPORT(encode) std::size_t encode(const char* text, std::size_t size, bool is_segment, bool continues) {
-  EncodingOptions options = self.options;
-  options.continued = continues;
+  self.options.continued = continues;
   const Encoder& encoder = is_segment ? *self.segments : *self.whole;
-  self.ids = encoder.encode({{bytes_at(text), bytes_at(text) + size}}, options, kNoPollInText).ids;
+  self.ids = encoder.encode({{bytes_at(text), bytes_at(text) + size}}, self.options, kNoPollInText).ids;
   return self.ids.size();
 }
 
 // The same for a text in UTF-16, given as units; `places` has the beginning and end of each id in units.
 EXPORT(encode_with_offsets)
 std::size_t encode_with_offsets(const char* text, std::size_t units, bool is_segment, bool continues) {
-  EncodingOptions options = self.options;
-  options.continued = continues;
+  self.options.continued = continues;
   const Encoder& encoder = is_segment ? *self.segments : *self.whole;
   const Text given{bytes_at(text), bytes_at(text) + 2 * units, false, false, 2};
-  Encoder::EncodedWithOffsets encoded = encoder.encode_with_offsets({given}, options, self.decoder, kNoPollInText);
+  Encoder::EncodedWithOffsets encoded = encoder.encode_with_offsets({given}, self.options, self.decoder, kNoPollInText);
   self.ids = std::move(encoded.ids);
   self.places.clear();
   for (const TokenOffsets& each : encoded.token_offsets) {

@@ -92,7 +92,8 @@ def show(
     if not isinstance(text, (str, bytes)):
         raise wrong_type("text", "str or bytes", text)
     model, added = pipeline.model, pipeline.added_tokens
-    encoded = pipeline.encoder.encode(text, pipeline.options(add_prefix_space=None if isinstance(text, str) else False))
+    options = pipeline.options() if isinstance(text, str) else pipeline.options_of_bytes
+    encoded = pipeline.encoder.encode(text, options)
     decoded = pipeline.decode_bytes(encoded)
     tokens = tuple(
         ShownToken(token_id, model.vocab.get(token_id) or added[token_id].content.encode(), token_id in added)
@@ -113,9 +114,7 @@ def _show_pre_tokens(tokenizer: AnyTokenizer, text: AnyText, maximum: int) -> Sh
         if isinstance(part, int):
             found.append(ShownToken(part, added[part].content.encode(), True))
             continue
-        words = model.normalization.apply(part)
-        words = f" {words}" if pipeline.add_prefix_space and words and not words.startswith(" ") else words
-        data = words.encode("utf-8", "surrogateescape")
+        data = pipeline.options().segment(model.normalization.apply(part).encode("utf-8", "surrogateescape"))
         found += [ShownToken(-1, word, False) for word in pre_tokenize(data, model.pre_tokenizer) if word]
     data = given.encode("utf-8", "surrogateescape")
     is_exact = b"".join(token.data for token in found) == data

@@ -140,7 +140,7 @@ class CanonicalIds:
         return (
             model.pattern is None
             and model.normalizer is None
-            and not (model.ignore_merges or options.add_prefix_space or self._encoder.lacks_bytes)
+            and not (model.ignore_merges or options.changes_segments or self._encoder.lacks_bytes)
             and not any(token.lstrip or token.rstrip or token.single_word for token in self._added_tokens)
         )
 
@@ -232,7 +232,7 @@ class CanonicalIds:
     @cached_property
     def _allowed_or_error(self) -> AllowedTokens | ValueError:
         options = self._options
-        if options.split_special_tokens or options.add_prefix_space:
+        if options.split_special_tokens or options.changes_segments:
             return ValueError("allowed tokens are not known with split_special_tokens or add_prefix_space")
         try:
             return AllowedTokens(self._encoder.model, self._added_tokens)

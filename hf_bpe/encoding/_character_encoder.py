@@ -53,19 +53,19 @@ class CharacterModelEncoder(NormalizingEncoder):
         # if Metaspace puts one there, too, by its own rule.
         is_alone = model.pre_tokenizer.metaspace is None
         self._prepends = prepends and (not is_alone or any(token.normalized for token in added_tokens))
-        self._is_prefixed = self._prepends and is_alone
         self._reads_spaces = False  # until it is known
         given = [*others, *([{**PREPENDS_SPACE, "prepend": " "}] if self._prepends else [])]
         is_searched_raw = WRITES_SPACE not in steps
         check_character_tokens(model, added_tokens)
         reads = [_READS_SPACE] if has_spaces else []
         super().__init__(
-            core,
+            core.without_prefix() if self._prepends and is_alone else core,  # type: ignore[attr-defined]
             rebuild,
             added_tokens,
             normalizer=Normalizer.of([*given, *reads]),
             searches_raw_text=is_searched_raw and not others and not prepends,
         )
+        self._core = core
         # Whether all that normalization does is to read spaces.
         self._reads_spaces = has_spaces and not given and self._is_clear
 
@@ -75,13 +75,13 @@ class CharacterModelEncoder(NormalizingEncoder):
         return self._prepends
 
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> CharacterModelEncoder:
-        return CharacterModelEncoder(self._base, self._rebuild, tokens)
+        return CharacterModelEncoder(self._core, self._rebuild, tokens)
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
         """Return the ids of a text; see `Encoder` for all methods."""
-        if self._reads_spaces and options.dropout is None and self._is_whole(text, options):
+        if self._reads_spaces and self._is_whole(text, options):
             return self._whole.encode(text, options)
-        return super().encode(text, self._own_options(options))
+        return super().encode(text, options)
 
     def _is_whole(self, text: AnyText, options: Options) -> bool:
         if not self._reads_spaces:
@@ -115,11 +115,6 @@ class CharacterModelEncoder(NormalizingEncoder):
         if writes_spaces(self.model):
             words = [word.replace(SPACE.encode(), b" ") for word in words]
         return super().merge_words(words, unknown_id)
-
-    def _own_options(self, options: Options) -> Options:
-        if options.dropout is not None:
-            raise ValueError("dropout: is not available for a model whose alphabet is characters")
-        return options._replace(is_prefixed=True) if self._is_prefixed else options
 
 
 def reads_spaces_natively(model: BPEModel) -> bool:

@@ -40,11 +40,11 @@ class AddedTokenTuple(NamedTuple):
         return cls(token.content, token_id, *flags)
 
 
-_LATER_OPTIONS = ("continued", "is_prefixed")
+_DIGESTED = ("split_special_tokens", "add_prefix_space", "unknown_id", "dropout")
 
 
 class Options(NamedTuple):
-    """Options of encoding.
+    """Options of encoding, which the native core takes in this order; some are settings of a tokenizer.
 
     Attributes:
         split_special_tokens: encode special tokens as ordinary text.
@@ -54,7 +54,6 @@ class Options(NamedTuple):
             UTF-8 and after normalization.
         continued: whether texts continue what was encoded before, so that a model with characters puts nothing before
             their first segment.
-        is_prefixed: whether texts hold what a model with characters puts before segments.
     """
 
     split_special_tokens: bool = False
@@ -62,12 +61,25 @@ class Options(NamedTuple):
     unknown_id: int | None = None
     dropout: Dropout | None = None
     continued: bool = False
-    is_prefixed: bool = False
 
     def __repr__(self) -> str:
         # Token files hold a digest of this, so the later fields are only shown if they are set.
-        given = {name: value for name, value in self._asdict().items() if name not in _LATER_OPTIONS or value}
+        defaults = self._field_defaults
+        given = {name: value for name, value in self._asdict().items() if name in _DIGESTED or value != defaults[name]}
         return f"Options({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+    @property
+    def changes_segments(self) -> bool:
+        """True if `segment` may return other bytes."""
+        return self != self.for_bytes()
+
+    def segment(self, data: bytes) -> bytes:
+        """Return text between added tokens as it is encoded: it may begin with more bytes, and is otherwise as long."""
+        return b" " + data if self.add_prefix_space and data and not data.startswith(b" ") else data
+
+    def for_bytes(self) -> Options:
+        """Return the options of bytes, whose segments are encoded as they are."""
+        return self._replace(add_prefix_space=False)
 
     def for_text(self, index: int) -> Options:
         """Return the options of one of the texts alone."""

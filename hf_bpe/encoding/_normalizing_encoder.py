@@ -71,7 +71,6 @@ class NormalizingEncoder(Encoder):
         normalizer: Normalizer | None = None,
         searches_raw_text: bool = False,
     ) -> None:
-        self._base = raw
         self._raw = raw.with_added_tokens(added_tokens)
         self._normalizer = raw.model.normalization if normalizer is None else normalizer
         self._rebuild = rebuild
@@ -113,10 +112,6 @@ class NormalizingEncoder(Encoder):
             other._refusing = getattr(other._whole, "refusing_changes", lambda: None)()
         return other
 
-    def _own_options(self, options: Options) -> Options:
-        """Return the options with which a text is encoded after normalization."""
-        return options
-
     def _encode_at_once(self, method: str, *arguments: Any) -> Any:
         """Call a method of an encoder that looks texts up once, and examines natively what is new; None for no result.
 
@@ -148,7 +143,6 @@ class NormalizingEncoder(Encoder):
         return [token_id for row in rows for token_id in row]
 
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
-        options = self._own_options(options)
         lists: list[list[int]] | None = self._encode_at_once("encode_batch", texts, options, threads)
         if lists is not None:
             return lists
@@ -158,7 +152,6 @@ class NormalizingEncoder(Encoder):
         return [row.tolist() for row in rows]
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> Encoded:
-        options = self._own_options(options)
         encoded: Encoded | None = self._encode_at_once("encode_to_numpy", texts, options, threads)
         if encoded is not None:
             return encoded
@@ -177,7 +170,6 @@ class NormalizingEncoder(Encoder):
         return encode_each(len(texts), changed, options, encode_changed, encode_whole)
 
     def encode_utf8(self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int) -> Encoded:
-        options = self._own_options(options)
         changed = self._find_changes_in(data, begins, ends)
 
         def encode_whole(places: Numbers, of_these: Options) -> Encoded:
@@ -216,12 +208,10 @@ class NormalizingEncoder(Encoder):
         return np.concatenate(rows), np.array([0, *accumulate(map(len, rows))], np.int64)
 
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
-        options = self._own_options(options)
         rows = self._rows(texts, options, threads)
         return self._whole.count_tokens(texts, options, threads) if rows is None else [*map(len, rows)]
 
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
-        options = self._own_options(options)
         if self._are_whole(texts, options):
             return self._whole.encode_with_offsets(texts, options)
         rows = [self._row_with_offsets(text, options.for_text(index)) for index, text in enumerate(texts)]
@@ -364,7 +354,7 @@ class NormalizingEncoder(Encoder):
     # Where text may be cut.
 
     def find_last_cut(self, data: bytes, options: Options) -> int:
-        text, options = as_str(data), self._own_options(options)
+        text = as_str(data)
         # Later text may complete the last character and the last token, compose with the last segment, and be a token
         # that strips the preceding white space. The text before that is normalized and split as it is now.
         end = self._normalizer.last_segment(text, len(text) - _CHARACTER - self._longest_raw)
@@ -406,7 +396,6 @@ class NormalizingEncoder(Encoder):
     def encode_to_rows(
         self, texts: list[AnyText], options: Options, *arguments: Any
     ) -> tuple[list[list[int]], list[list[int]]]:
-        options = self._own_options(options)
         rows: tuple[list[list[int]], list[list[int]]] | None
         rows = self._encode_at_once("encode_to_rows", texts, options, *arguments)
         if rows is not None:
@@ -417,7 +406,6 @@ class NormalizingEncoder(Encoder):
     def encode_to_row_arrays(
         self, texts: list[AnyText], options: Options, *arguments: Any
     ) -> tuple[Numbers, Numbers] | None:
-        options = self._own_options(options)
         arrays: tuple[Numbers, Numbers] | None = self._encode_at_once(
             "encode_to_row_arrays", texts, options, *arguments
         )

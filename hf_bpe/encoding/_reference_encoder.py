@@ -86,9 +86,8 @@ class ReferenceEncoder(Encoder):
         for part in self._splitter.split(as_str(text), split_special_tokens=options.split_special_tokens):
             if isinstance(part, int):
                 ids.append(part)
-                continue
-            spaced = " " + part if options.add_prefix_space and part[0] != " " else part
-            ids += self._bytes.encode(utf8(spaced), options.unknown_id)
+            else:
+                ids += self._bytes.encode(options.segment(utf8(part)), options.unknown_id)
         return ids
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
@@ -125,9 +124,9 @@ class ReferenceEncoder(Encoder):
     def _of_bytes(self, text: str, lowest: int, options: Options) -> Iterator[PreTokenIds]:
         """Yield the pre-tokens of text between added tokens, of which `lowest` is the place of the first byte."""
         assert self._bytes is not None
-        data, at = utf8(text), lowest
-        if options.add_prefix_space and not data.startswith(b" "):
-            data, at = b" " + data, at - 1  # the prefix space has the position of the first character
+        given = utf8(text)
+        data = options.segment(given)
+        at = lowest - (len(data) - len(given))  # a prefix space has the position of the first character
         for pre_token, ids in self._bytes.pre_tokens(data, options.dropout, at):
             begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
             spans = self._spans_of_bytes(pre_token.data, ids)

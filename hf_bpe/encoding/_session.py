@@ -275,7 +275,7 @@ class Session:
         """True if a space is put before text even where it continues other text."""
         model = self._encoder.model
         by_core = not model.alphabet.is_bytes and not getattr(self._encoder, "prepends_by_normalizer", False)
-        return self._options.add_prefix_space or (bool(model.normalization.prepended) and not by_core)
+        return self._options.changes_segments or (bool(model.normalization.prepended) and not by_core)
 
     @property
     def _ids_before_segments(self) -> set[int]:

@@ -43,7 +43,7 @@ class SettledCuts:
         self._margin = max([_UNSURE, *(len(token.content) for token in tokens)])
         self._is_possible = (
             encoder.model.pre_tokenizer.has_scanner
-            and not options.add_prefix_space
+            and not options.changes_segments
             and not encoder.lacks_bytes
             # So that text which stays as it is has the same added tokens before and after normalization.
             and all(self._normalizer.is_unchanged(token.content) for token in tokens)

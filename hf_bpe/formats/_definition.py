@@ -9,7 +9,8 @@ from typing import Any
 from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.formats._settings import NAMED_TOKENS
+from hf_bpe.encoding._encoder import Options
+from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
 from hf_bpe.formats._template import Template, as_template
 
 END_OF_TEXT = "<|endoftext|>"
@@ -17,6 +18,9 @@ END_OF_TEXT = "<|endoftext|>"
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
 """The flags of an added token, except `special`."""
+
+ENCODING_SETTINGS = tuple(name for name in Options._fields if name in SETTINGS)
+"""The settings that are options of encoding."""
 
 _NAMED_BY_ITSELF = ("bos_token", "eos_token")
 
@@ -110,6 +114,11 @@ def _with_template(settings: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"add_{missing[0]} is set but {missing[0]} is not; expected a token to add")
         template = Template.of_bos_eos(*(str(settings[name]) if added[name] else None for name in _NAMED_BY_ITSELF))
     return settings if template is None else {**settings, "template": template}
+
+
+def encoding_options(settings: Mapping[str, Any]) -> Options:
+    """Return the options of encoding that settings name."""
+    return Options(**{name: settings[name] for name in ENCODING_SETTINGS if name in settings})
 
 
 def with_all_special_tokens(definition: Definition) -> Definition:

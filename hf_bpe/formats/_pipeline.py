@@ -31,7 +31,7 @@ from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._lazy_encodings import NO_ID, EncodedTexts, Encodings, ToTokens, TypeIds
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._prefix_cache import PrefixCache
-from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._definition import Definition, encoding_options
 from hf_bpe.formats._double_start import warn_of_double_start
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
 from hf_bpe.formats._template import Template, template_ids
@@ -57,7 +57,8 @@ class Pipeline:
         added_tokens: id → token that is found in text before it is split; never changed.
         template: the special tokens that are added to sequences.
         names: names of special tokens, such as `unk_token` → their content.
-        split_special_tokens, add_prefix_space, trim_offsets, errors, unused_tokens, decoding: see `BPETokenizer`.
+        encoding: the settings of `BPETokenizer` that are options of encoding.
+        trim_offsets, errors, unused_tokens, decoding: see `BPETokenizer`.
         prefix_cache: where beginnings of texts are looked up; None for nowhere.
 
     >>> from hf_bpe import train
@@ -71,8 +72,7 @@ class Pipeline:
     added_tokens: Mapping[int, AddedToken] = field(default_factory=dict)
     template: Template | None = None
     names: Mapping[str, str] = field(default_factory=dict)
-    split_special_tokens: bool = False
-    add_prefix_space: bool = False
+    encoding: Options = field(default_factory=Options)
     trim_offsets: bool | str = False
     errors: str = "replace"
     unused_tokens: dict[str, int] = field(default_factory=dict)
@@ -90,6 +90,7 @@ class Pipeline:
             definition.added_tokens,
             definition.template,
             {name: str(definition.setting(name)) for name in NAMED_TOKENS if definition.setting(name) is not None},
+            encoding_options(definition.settings),
             **{name: definition.settings[name] for name in PIPELINE_SETTINGS if name in definition.settings},
         )
 
@@ -154,23 +155,25 @@ class Pipeline:
 
     # Encoding.
 
-    def options(self, split_special_tokens: bool | None = None, *, add_prefix_space: bool | None = None) -> Options:
+    @cached_property
+    def split_special_tokens(self) -> bool:
+        """True if special tokens are encoded as ordinary text."""
+        return self.encoding.split_special_tokens
+
+    def options(self, split_special_tokens: bool | None = None) -> Options:
         """Return the options of encoding; None for what the definition says."""
-        as_text = self.split_special_tokens if split_special_tokens is None else split_special_tokens
-        if add_prefix_space is None:
-            return self._options[as_text]
-        return self._options[as_text]._replace(add_prefix_space=add_prefix_space)
+        return self._options[self.split_special_tokens if split_special_tokens is None else split_special_tokens]
 
     @cached_property
     def _options(self) -> tuple[Options, Options]:
-        unknown_id = self._unknown_id if self.base.lacks_bytes else None
-        found, as_text = (Options(flag, self.add_prefix_space, unknown_id) for flag in (False, True))
+        options = self.encoding._replace(unknown_id=self._unknown_id if self.base.lacks_bytes else None)
+        found, as_text = (options._replace(split_special_tokens=flag) for flag in (False, True))
         return found, as_text
 
     @cached_property
     def options_of_bytes(self) -> Options:
         """The options of encoding bytes, which get no prefix space."""
-        return self.options(add_prefix_space=False)
+        return self.options().for_bytes()
 
     @cached_property
     def encode_text(self) -> TextEncoder:

@@ -1,7 +1,7 @@
 """The settings of a tokenizer, each defined once.
 
 The constructor, loading, saving, definitions, the features of formats and the checks of `tokenizer_config.json` are
-derived from this table. `Settings` and `ModelSettings` give type checkers the same names.
+derived from this table. `OwnSettings`, `ModelSettings` and `Settings` give type checkers the same names.
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ class Setting(NamedTuple):
         default: the value that a definition leaves out, because every tokenizer has it.
         is_saved: whether `init_kwargs` must hold it, because `save_pretrained` of transformers would leave it out.
         is_in_definition: whether it belongs to the `settings` of a definition; not if the model or the template say it.
-        decides_ids: whether readers that do not know it give other ids.
         feature: which of FEATURES a format must carry to store it. "settings", the default, decides no ids; a setting
             that decides them needs a feature that does, and every format refuses it until it names this feature.
     """
@@ -74,20 +73,17 @@ class Setting(NamedTuple):
     default: Any = _NO_DEFAULT
     is_saved: bool = False
     is_in_definition: bool = True
-    decides_ids: bool = False
     feature: str = "settings"
 
 
-def _model_setting(check: Check, json: tuple[type, ...], feature: str, decides_ids: bool = True) -> Setting:
-    return Setting(
-        Owner.MODEL, check, json, is_saved=True, is_in_definition=False, decides_ids=decides_ids, feature=feature
-    )
+def _model_setting(check: Check, json: tuple[type, ...], feature: str) -> Setting:
+    return Setting(Owner.MODEL, check, json, is_saved=True, is_in_definition=False, feature=feature)
 
 
 def _with_default(
-    owner: Owner, check: Check | None, json: tuple[type, ...], default: Any, feature: str = "settings", **more: bool
+    owner: Owner, check: Check | None, json: tuple[type, ...], default: Any, feature: str = "settings"
 ) -> Setting:
-    return Setting(owner, check, json, default, is_saved=True, feature=feature, **more)
+    return Setting(owner, check, json, default, is_saved=True, feature=feature)
 
 
 _TOKEN = Setting(Owner.ALL, optional(check_token), _STRING + _OBJECT + _NULL, feature="names")
@@ -102,10 +98,10 @@ SETTINGS: dict[str, Setting] = {
     "normalizer": _model_setting(lambda _, value: Normalizer.parse(value), _STRING + _NULL, "normalizer"),
     "ignore_merges": _model_setting(check_flag, _FLAG, "ignore_merges"),
     "drop_missing_bytes": _model_setting(check_flag, _FLAG, "missing_bytes"),
-    "model_special_tokens": _model_setting(optional(check_strs), _LIST + _NULL, "special_tokens", decides_ids=False),
+    "model_special_tokens": _model_setting(optional(check_strs), _LIST + _NULL, "special_tokens"),
     "signature": Setting(Owner.MODEL, optional(check_str), _STRING, is_in_definition=False),
     "errors": _with_default(Owner.OURS, check_errors, _STRING, "replace"),
-    "add_prefix_space": _with_default(Owner.OURS, check_flag, _FLAG + _NULL, False, "prefix_space", decides_ids=True),
+    "add_prefix_space": _with_default(Owner.OURS, check_flag, _FLAG + _NULL, False, "prefix_space"),
     "trim_offsets": _with_default(Owner.OURS, flag_or("prefix"), _FLAG + _STRING, False, "trim_offsets"),
     "decoding": _with_default(
         Owner.OURS, lambda _, value: canonical_decoding(value), _STRING + _NULL, None, "decoding"
@@ -145,6 +141,16 @@ def setting_names(*owners: Owner) -> tuple[str, ...]:
 def is_default(name: str, value: Any) -> bool:
     """Return whether a setting has the value that every tokenizer has."""
     return name in SETTINGS and SETTINGS[name].default is not _NO_DEFAULT and bool(SETTINGS[name].default == value)
+
+
+class OwnSettings:
+    """The attributes of `BPETokenizer` that are settings of its own, for type checkers."""
+
+    errors: str
+    add_prefix_space: bool
+    trim_offsets: bool | str
+    decoding: str | None
+    unused_tokens: dict[str, int]
 
 
 class ModelSettings(TypedDict, total=False):

@@ -15,7 +15,7 @@ from tokenizers import AddedToken
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from hf_bpe.formats._settings import LeftOrRight
+from hf_bpe.formats._settings import LeftOrRight, OwnSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -71,7 +71,7 @@ class DecodeOptions(TypedDict, total=False):
     spaces_between_special_tokens: bool
 
 
-class PreTrainedTokenizer:
+class PreTrainedTokenizer(OwnSettings):
     """`transformers.PreTrainedTokenizer`, as type checkers see it."""
 
     SPECIAL_TOKENS_ATTRIBUTES: list[str]
@@ -95,11 +95,6 @@ class PreTrainedTokenizer:
     all_special_tokens: list[str]
     all_special_ids: list[int]
     added_tokens_encoder: dict[str, int]
-    add_prefix_space: bool
-    unused_tokens: dict[str, int]
-    trim_offsets: bool | str
-    decoding: str | None
-    errors: str
     encoder: dict[str, int]
     decoder: dict[int, str]
     total_vocab_size: int

@@ -7,8 +7,8 @@
 namespace hf_bpe {
 
 bool CutRules::allow_cut_of_segment(const Byte* at, bool is_token) const {
-  // No space may be put before the rest of a segment.
-  if (add_prefix_space && *at != ' ' && !is_token) return false;
+  // The rest of a segment may not be changed, as by a space before it.
+  if (!is_token && segments.change_segment(*at)) return false;
   const CharacterCuts* const characters = pattern.characters();
   if (characters == nullptr || characters->rules().prefix == PrefixSpace::kNever) return true;
   // That it is a rest, and does not follow a token, shows the byte before it.
@@ -34,7 +34,7 @@ const Byte* Cuts::next() {
     if (is_unseen) seen_ = at_ + std::min(limit_ - at_, kStep);
     polls_(is_unseen ? static_cast<std::size_t>(seen_ - at_) : 1);
     if (is_unseen || next_token_ < at_) {
-      next_token_ = rules_.split_special_tokens ? seen_ : tokens_.find_of_first_round(at_, seen_);
+      next_token_ = rules_.segments.split_special_tokens ? seen_ : tokens_.find_of_first_round(at_, seen_);
     }
     if (is_unseen || next_safe_ < at_) {
       const CharacterCuts* const characters = rules_.pattern.characters();
@@ -59,7 +59,7 @@ CutCheck::CutCheck(const Text& text, const CutRules& rules, const Byte* from)
     : text_(text), rules_(rules), tokens_(rules.tokens, text.begin, from, text.end) {}
 
 bool CutCheck::operator()(const Byte* at) {
-  const bool is_token = !rules_.split_special_tokens && tokens_.find_of_first_round(at, at + 1) == at;
+  const bool is_token = !rules_.segments.split_special_tokens && tokens_.find_of_first_round(at, at + 1) == at;
   if (!is_token && !hf_bpe::allows_cut(rules_.pattern, text_.begin, at, text_.end)) return false;
   return rules_.allow_cut_of_segment(at, is_token) && tokens_.allows_cut(at);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 
 #include "added_tokens/added_tokens.hpp"
 #include "scan/scanner.hpp"
@@ -11,13 +12,26 @@
 
 namespace hf_bpe {
 
+// What is a segment of text between added tokens, and how it is encoded: settings of a tokenizer.
+struct SegmentOptions {
+  bool split_special_tokens = false;  // a special token is text, and ends no segment
+  bool add_prefix_space = false;      // a space is put before each segment that does not begin with one
+
+  // Whether a segment may be encoded as other bytes than its own; and whether one that begins with a byte is.
+  bool change_segments() const { return add_prefix_space; }
+  bool change_segment(Byte first) const { return add_prefix_space && first != ' '; }
+  // Writes the other bytes, of which there may be more at the beginning.
+  void write_segment(const Byte* begin, const Byte* end, std::string& out) const {
+    out.assign(1, ' ').append(begin, end);
+  }
+};
+
 // The rules for safe cuts: the pattern allows a cut, or one of the tokens at which text is split begins there; and the
 // tokens do not forbid it.
 struct CutRules {
   Pattern pattern;
   const AddedTokens& tokens;
-  bool split_special_tokens = false;  // a special token that is treated as text does not end the preceding segment
-  bool add_prefix_space = false;      // no space may be put before the rest of a segment
+  SegmentOptions segments;
   const PollFunction& poll = kNoPoll;
 
   // Whether a segment of text may be cut at `at`; a position at which a token begins is the end of one.

@@ -66,30 +66,25 @@ void bind_encoder(nb::module_& module) {
   nb::exception<MayNotBeNfc>(module, "MayNotBeNfc", PyExc_ValueError);
 
   using Fields = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t>;
-  nb::class_<PyPrefixCache>(module, "PrefixCache",
-                            R"(The store of `hf_bpe.encoding.PrefixCache`, which encoders share by `with_prefix_cache`.
+  nb::class_<PrefixCache>(module, "PrefixCache",
+                          R"(The store of `hf_bpe.encoding.PrefixCache`, which encoders share by `with_prefix_cache`.
 
 Several threads may use it at once, and a process may be forked at any time.
 
 Args:
     max_bytes: the most memory that it takes.
 )")
-      .def(
-          "__init__",
-          [](PyPrefixCache* made, std::size_t max_bytes) {
-            new (made) PyPrefixCache{std::make_shared<PrefixCache>(max_bytes)};
-          },
-          "max_bytes"_a)
-      .def_prop_ro("max_bytes", [](const PyPrefixCache& self) { return self.cache->max_bytes(); })
+      .def(nb::init<std::size_t>(), "max_bytes"_a)
+      .def_prop_ro("max_bytes", &PrefixCache::max_bytes)
       .def(
           "statistics",
-          [](const PyPrefixCache& self) -> Fields {
-            const PrefixCache::Statistics all = self.cache->statistics();
+          [](const PrefixCache& self) -> Fields {
+            const PrefixCache::Statistics all = self.statistics();
             return {all.texts,      all.hits,   all.text_bytes,    all.reused_bytes,
                     all.size_bytes, all.blocks, all.evicted_blocks};
           },
           "Return the fields of `hf_bpe.encoding.PrefixCacheStatistics`.")
-      .def("clear", [](const PyPrefixCache& self) { self.cache->clear(); }, "Drop all texts, and the statistics.");
+      .def("clear", &PrefixCache::clear, "Drop all texts, and the statistics.");
 
   nb::class_<PyTextEncoder>(module, "TextEncoder", "What `Encoder.text_encoder` returns a method of.")
       .def("encode", &PyTextEncoder::encode, "text"_a.none(), "split_special_tokens"_a, "add_special_tokens"_a,
@@ -148,6 +143,8 @@ Args:
            "Return an encoder that looks up beginnings of texts in a cache, and keeps them there.")
       .def("refusing_changes", &PyEncoder::refusing_changes,
            "Return one with the same cache that raises MayNotBeNfc for text that normalization to NFC may change.")
+      .def("without_prefix", &PyEncoder::without_prefix,
+           "Return one of text that holds what a model of characters puts before segments.")
       .def("known_characters", &PyEncoder::known_characters, "text"_a, "options"_a,
            "Return how many characters of a text are surely those of one that was encoded before; 0 without a cache.")
       .def("__reduce__", &PyEncoder::reduce)

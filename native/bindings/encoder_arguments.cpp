@@ -1,5 +1,8 @@
 #include "bindings/encoder_arguments.hpp"
 
+#include <tuple>
+#include <type_traits>
+
 #include "bindings/arrays.hpp"
 
 namespace hf_bpe {
@@ -8,7 +11,7 @@ namespace {
 using SpanArray = nb::ndarray<const std::int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 // The fields of hf_bpe.reference._dropout.Dropout.
-Dropout dropout_of(nb::handle given, std::size_t texts) {
+Dropout dropout_of(nb::handle given, std::optional<std::size_t> texts) {
   constexpr const char* kExpected =
       "dropout: expected (seed, 64 limits, number of a text, None or a place for each text)";
   const Held fields = items_of(given, "dropout");
@@ -21,7 +24,7 @@ Dropout dropout_of(nb::handle given, std::size_t texts) {
   for (std::size_t i = 0; i < limits.size(); ++i) dropout.limits[i] = number_of<std::uint64_t>(limits[i], "dropout");
   if (fields[3].is_none()) return dropout;
   dropout.places = values_of<decltype(dropout.places)>(fields[3], kExpected);
-  if (dropout.places.size() != texts) throw nb::value_error("dropout: expected a place for each text");
+  if (texts && dropout.places.size() != *texts) throw nb::value_error("dropout: expected a place for each text");
   return dropout;
 }
 
@@ -40,14 +43,20 @@ std::vector<AddedToken> added_tokens(const nb::tuple& tokens) {
   return added;
 }
 
-EncodingOptions options_of(const nb::tuple& given, std::size_t texts, unsigned threads) {
+EncodingOptions options_of(const nb::tuple& given, std::optional<std::size_t> texts, unsigned threads) {
   EncodingOptions options;
-  const bool is_converted = given.size() == 6 && nb::try_cast(given[0], options.split_special_tokens) &&
-                            nb::try_cast(given[1], options.add_prefix_space) &&
-                            nb::try_cast(given[2], options.unknown_id) && nb::try_cast(given[4], options.continued) &&
-                            nb::try_cast(given[5], options.is_prefixed);
-  if (!is_converted) throw nb::type_error("options: expected (bool, bool, id or None, dropout or None, bool, bool)");
-  if (const nb::object dropout = given[3]; !dropout.is_none()) options.dropout = dropout_of(dropout, texts);
+  std::size_t number = 0;
+  const auto read = [&](auto& option) {
+    const nb::object value = given[number++];
+    if constexpr (std::is_same_v<decltype(option), std::optional<Dropout>&>) {
+      if (!value.is_none()) option = dropout_of(value, texts);
+      return true;
+    } else {
+      return nb::try_cast(value, option);
+    }
+  };
+  const auto read_all = [&](auto&... option) { return given.size() == sizeof...(option) && (read(option) && ...); };
+  if (!std::apply(read_all, EncodingOptions::fields(options))) throw nb::type_error("options: expected Options");
   options.threads = threads;
   return options;
 }

@@ -1,10 +1,12 @@
 // Arguments of the encoder, converted from the tuples and arrays of hf_bpe.encoding._encoder.
 #pragma once
 
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "added_tokens/added_tokens.hpp"
@@ -24,7 +26,8 @@ Values values_of(nb::handle tuple, const char* expected) {
 
 std::vector<AddedToken> added_tokens(const nb::tuple& tokens);
 
-EncodingOptions options_of(const nb::tuple& given, std::size_t texts, unsigned threads = 1);
+// `texts` is how many are encoded, unless nobody knows yet.
+EncodingOptions options_of(const nb::tuple& given, std::optional<std::size_t> texts, unsigned threads = 1);
 
 // The ids of a template: those before the first sequence of a row and after each.
 std::vector<std::vector<std::uint32_t>> special_ids_of(nb::handle template_ids);

@@ -40,27 +40,13 @@ using GivenTemplate = Typed<nb::object, "TemplateIds">;
 constexpr std::ptrdiff_t kShort = 1 << 12;
 
 // Releases the GIL while texts are encoded, unless they are short.
-class GilReleased {
- public:
-  explicit GilReleased(const std::vector<Text>& texts) {
-    std::ptrdiff_t size = 0;
-    for (const Text& text : texts) {
-      size += text.end - text.begin;
-      if (size > kShort) {
-        no_gil_.emplace();
-        return;
-      }
-    }
+inline std::optional<NoGil> no_gil_for(const std::vector<Text>& texts) {
+  std::ptrdiff_t size = 0;
+  for (const Text& text : texts) {
+    if ((size += text.end - text.begin) > kShort) return std::optional<NoGil>(std::in_place);
   }
-
- private:
-  std::optional<NoGil> no_gil_;
-};
-
-// A cache of the beginnings of texts.
-struct PyPrefixCache {
-  std::shared_ptr<PrefixCache> cache;
-};
+  return std::nullopt;
+}
 
 class PyEncoder : public PyDecoder {
  public:
@@ -100,17 +86,11 @@ class PyEncoder : public PyDecoder {
     return other;
   }
 
-  PyEncoder with_prefix_cache(const PyPrefixCache& cache) const {
-    PyEncoder other(*this);
-    other.encoder_ = encoder_.with_prefix_cache(cache.cache);
-    return other;
+  PyEncoder with_prefix_cache(std::shared_ptr<PrefixCache> cache) const {
+    return with(encoder_.with_prefix_cache(std::move(cache)));
   }
-
-  PyEncoder refusing_changes() const {
-    PyEncoder other(*this);
-    other.encoder_ = encoder_.refusing_changes();
-    return other;
-  }
+  PyEncoder refusing_changes() const { return with(encoder_.refusing_changes()); }
+  PyEncoder without_prefix() const { return with(encoder_.without_prefix()); }
 
   // For a model with the same ids for every text.
   PyEncoder with_model(const GivenModel& model) const {
@@ -161,17 +141,13 @@ class PyEncoder : public PyDecoder {
     return {std::move(list), is_double};
   }
 
-  // Texts that are looked up are converted to UTF-8 by the core, however long they are.
+  // Texts that are looked up, or get offsets, are converted to UTF-8 by the core, however long they are.
   HeldTexts::Options how(const nb::tuple& options) const {
-    HeldTexts::Options how = this->how();
-    if (!encoder_.has_prefix_cache()) return how;
-    const bool is_random = options.size() > 3 && !options[3].is_none();
-    if (!is_random && encoder_.uses_prefix_cache(options_of(options, 0))) {
-      how.max_wide_bytes = static_cast<std::size_t>(-1);
-    }
-    return how;
+    return reading(encoder_.has_prefix_cache() && encoder_.uses_prefix_cache(options_of(options, std::nullopt)));
   }
-  HeldTexts::Options how() const { return {.repairs_surrogates = true, .max_wide_bytes = encoder_.max_wide_bytes()}; }
+  HeldTexts::Options reading(bool takes_wide) const {
+    return {.repairs_surrogates = true, .max_wide_bytes = takes_wide ? ~std::size_t{0} : encoder_.max_wide_bytes()};
+  }
 
   IdLists encode_batch(const Texts& texts, const GivenOptions& options, unsigned threads) const {
     const HeldTexts held(texts, how(options));
@@ -203,14 +179,12 @@ class PyEncoder : public PyDecoder {
 
   Typed<nb::tuple, "tuple[Ids, Numbers, Numbers]"> encode_with_offsets(const Texts& texts,
                                                                        const GivenOptions& given) const {
-    HeldTexts::Options how = this->how();
-    how.max_wide_bytes = static_cast<std::size_t>(-1);  // with offsets, texts of any length are converted
-    const HeldTexts held(texts, how);
+    const HeldTexts held(texts, reading(true));
     const EncodingOptions options = options_of(given, held.texts.size());
     Encoder::EncodedWithOffsets encoded;
     {
       Poll poll{nb::none()};
-      const GilReleased no_gil(held.texts);
+      const std::optional<NoGil> no_gil = no_gil_for(held.texts);
       encoded = encoder_.encode_with_offsets(held.texts, options, decoder_, std::ref(poll));
     }
     const std::size_t size = encoded.token_offsets.size();
@@ -245,8 +219,7 @@ class PyEncoder : public PyDecoder {
       const Texts& texts, const GivenOptions& options, unsigned threads, const GivenTemplate& template_ids,
       const GivenLimit& limit, const GivenPadding& padding) const {
     const auto [wanted, pad_id, is_left] = padding_of(padding.value).value_or(Padding(0, 0, false));
-    const TextRows of_texts = encoded_rows(texts, options, threads, template_ids, limit);
-    const Rows& rows = of_texts.rows;
+    const auto [encoded, rows] = encoded_rows(texts, options, threads, template_ids, limit);
     return lists_of(*ints_, rows, wanted.value_or(rows.longest()), pad_id, is_left);
   }
 
@@ -255,29 +228,25 @@ class PyEncoder : public PyDecoder {
       const GivenLimit& limit, const GivenPadding& padding) const {
     const std::optional<Padding> padded = padding_of(padding.value);
     const auto [wanted, pad_id, is_left] = padded.value_or(Padding({}, 0, false));
-    const TextRows of_texts = encoded_rows(texts, options, threads, template_ids, limit);
-    const Rows& rows = of_texts.rows;
+    const auto [encoded, rows] = encoded_rows(texts, options, threads, template_ids, limit);
     const std::size_t longest = rows.longest(), length = wanted.value_or(longest);
     if (longest > length || !(padded || rows.are_all_of(length))) return nb::none();
     return nb::object(arrays_of(rows, length, pad_id, is_left));
   }
 
   std::vector<std::int64_t> count_tokens(const Texts& texts, const GivenOptions& given, unsigned threads) const {
-    const HeldTexts held(texts, how());
+    const HeldTexts held(texts, reading(false));
     const EncodingOptions options = options_of(given, held.texts.size(), threads);
     Poll poll{nb::none()};
-    const GilReleased no_gil(held.texts);
+    const std::optional<NoGil> no_gil = no_gil_for(held.texts);
     return encoder_.count(held.texts, options, std::ref(poll));
   }
 
   Encoded merge_words(const ByteStrings& words, std::uint32_t unknown_id) const {
     const Held held = items_of(words.value, "words");
     const std::vector<std::string_view> views = views_of(held);
-    const Encoder::Words merged =  // bytes cannot change
-        without_gil([&](const auto& poll) { return encoder_.merge_words(views, unknown_id, poll); });
-    auto ids = make_array<std::uint32_t>(merged.ids.size());
-    std::copy(merged.ids.begin(), merged.ids.end(), ids.get());
-    return nb::make_tuple(to_array(ids.release(), {merged.ids.size()}), to_array(merged.offsets));
+    return arrays_of_ids(  // bytes cannot change
+        without_gil([&](const auto& poll) { return encoder_.merge_words(views, unknown_id, poll); }));
   }
 
   Typed<nb::object, "Numbers"> last_merges(const ByteStrings& words) const {
@@ -304,6 +273,12 @@ class PyEncoder : public PyDecoder {
       : model_(std::move(model)), rebuild_(std::move(rebuild)), encoder_(make_encoder(tokens)) {
     decoder_.add(tokens.items);  // once the vocabulary has refused ids that would take too much memory
     ints_ = std::make_shared<Ints>(decoder_.ids());
+  }
+
+  PyEncoder with(Encoder encoder) const {
+    PyEncoder other(*this);
+    other.encoder_ = std::move(encoder);
+    return other;
   }
 
   static Encoded arrays_of_ids(Encoder::Encoded encoded) {
@@ -335,7 +310,7 @@ class PyEncoder : public PyDecoder {
 
   Encoder::Encoded run(const std::vector<Text>& texts, const EncodingOptions& options) const {
     Poll poll{nb::none()};
-    const GilReleased no_gil(texts);
+    const std::optional<NoGil> no_gil = no_gil_for(texts);
     return encoder_.encode(texts, options, std::ref(poll));
   }
 

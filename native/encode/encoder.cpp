@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -16,34 +17,32 @@ namespace {
 // Whether a space is put before a segment of text that begins with `first`, at the beginning of the text if `is_first`;
 // if it `is_begun`, the segment has a beginning before this one.
 bool puts_space(PrefixSpace prefix, Byte first, bool is_first, bool is_begun) {
-  switch (prefix) {
-    case PrefixSpace::kNever:
-      return false;
-    case PrefixSpace::kUnlessSpace:
-      return !is_begun && first != ' ';
-    case PrefixSpace::kAlways:
-      return !is_begun;
-    case PrefixSpace::kFirstUnlessSpace:
-      return is_first && first != ' ';
-  }
-  return false;
+  if (prefix == PrefixSpace::kFirstUnlessSpace) return is_first && first != ' ';
+  return !is_begun && (prefix == PrefixSpace::kAlways || (prefix == PrefixSpace::kUnlessSpace && first != ' '));
 }
 
 }  // namespace
 
 Encoder::Encoder(Vocabulary vocabulary, Pattern pattern, Simd simd, std::size_t chunk_bytes)
     : Encoder(std::make_shared<Core>(std::move(vocabulary), std::move(pattern), simd, chunk_bytes), {}) {}
-Encoder::Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens) : core_(std::move(core)) {
+Encoder::Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens, bool puts_prefix)
+    : core_(std::move(core)), prefixes_(puts_prefix) {
   const CharacterCuts* const characters = core_->pattern.characters();
   const bool keeps_spaces = characters != nullptr && characters->rules().keeps_spaces;
   added_tokens_ = std::make_shared<const AddedTokens>(tokens, TokenFinder::kPatience, keeps_spaces);
 }
 Encoder::~Encoder() = default;
 
-Encoder Encoder::with_added_tokens(const std::vector<AddedToken>& tokens) const { return Encoder(core_, tokens); }
+Encoder Encoder::with_added_tokens(const std::vector<AddedToken>& tokens) const { return {core_, tokens, prefixes_}; }
+
+Encoder Encoder::without_prefix() const {
+  Encoder other(*this);
+  other.prefixes_ = false;
+  return other;
+}
 
 CutRules Encoder::cut_rules(const EncodingOptions& options, const PollFunction& poll) const {
-  return {core_->pattern, *added_tokens_, options.split_special_tokens, options.add_prefix_space, poll};
+  return {core_->pattern, *added_tokens_, options, poll};
 }
 
 void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
@@ -96,11 +95,11 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
     const std::ptrdiff_t lowest = begin - part.begin;
     if (collector != nullptr) collector->begin_segment();
     if (characters != nullptr) {
+      if (draws) throw std::invalid_argument("dropout: is not available for a model whose alphabet is characters");
       const bool is_first = begin == text && !options.continued;
       const bool is_begun = begin == part.begin && !is_first;  // its beginning is in the part before
-      if (options.is_prefixed || !puts_space(characters->rules().prefix, *begin, is_first, is_begun)) {
-        on_words(begin, end, readable, lowest, lowest);
-        return;
+      if (!prefixes_ || !puts_space(characters->rules().prefix, *begin, is_first, is_begun)) {
+        return on_words(begin, end, readable, lowest, lowest);
       }
       // Only the first word is copied. What follows it is cut in the same way without it.
       const Byte* first_end;
@@ -112,13 +111,11 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
       if (first_end != end) on_words(first_end, end, readable, first_end - part.begin, lowest);
       return;
     }
-    if (!options.add_prefix_space || *begin == ' ') {
-      on_words(begin, end, readable, lowest, lowest);
-      return;
-    }
-    worker.prefixed.assign(1, ' ').append(begin, end);
-    const auto* const prefixed = reinterpret_cast<const Byte*>(worker.prefixed.data());
-    on_words(prefixed, prefixed + worker.prefixed.size(), prefixed + worker.prefixed.size(), lowest - 1, lowest);
+    if (!options.change_segment(*begin)) return on_words(begin, end, readable, lowest, lowest);
+    options.write_segment(begin, end, worker.prefixed);
+    const auto* const changed = reinterpret_cast<const Byte*>(worker.prefixed.data());
+    const Byte* const changed_end = changed + worker.prefixed.size();
+    on_words(changed, changed_end, changed_end, lowest - (changed_end - changed - (end - begin)), lowest);
   };
   const auto on_token = [&](std::uint32_t id, const Byte* begin, const Byte* end) {
     if (places != nullptr && places->wants_token(begin)) places->add(begin, ids.size());
@@ -204,7 +201,7 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
   for (const Chunk& chunk : results.chunks) likely_ids += chunk.end - chunk.begin;
   likely_ids = std::min(likely_ids, std::size_t{1} << 26);
   // A text may wait if its words stay where they are, and nothing is done with its ids.
-  const bool may_wait = !options.dropout && !options.add_prefix_space && !workers[0]->splitter.may_copy() &&
+  const bool may_wait = !options.dropout && !options.change_segments() && !workers[0]->splitter.may_copy() &&
                         !core_->vocabulary.lacks_bytes() && !keeps_places;
 
   const auto work = [&](std::size_t thread, std::size_t number, const PollFunction& poll_in_chunk) {
@@ -328,16 +325,16 @@ std::vector<std::int64_t> Encoder::count(const std::vector<Text>& texts, const E
   return counts;
 }
 
-Encoder::Words Encoder::merge_words(const std::vector<std::string_view>& words, std::uint32_t unknown_id,
-                                    const PollFunction& poll) const {
+Encoder::Encoded Encoder::merge_words(const std::vector<std::string_view>& words, std::uint32_t unknown_id,
+                                      const PollFunction& poll) const {
   const Vocabulary& vocabulary = core_->vocabulary;
   constexpr std::size_t kBatch = 256;
   Merger merger(vocabulary);
   PollInLoop polls(poll);
-  Words merged;
+  Encoded merged;
   merged.offsets.reserve(words.size() + 1);
   merged.offsets.push_back(0);
-  const auto push = [&](std::uint32_t id) { merged.ids.push_back(id < Vocabulary::kMissing ? id : unknown_id); };
+  const auto push = [&](std::uint32_t id) { merged.ids.push(id < Vocabulary::kMissing ? id : unknown_id); };
   const auto is_short = [](std::string_view word) { return !word.empty() && word.size() <= kLongestInterleaved; };
   std::vector<PendingWord> pending;
   std::vector<std::uint32_t> ids(kBatch * kLongestInterleaved), ids_of_word;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "added_tokens/added_tokens.hpp"
@@ -23,14 +24,17 @@
 
 namespace hf_bpe {
 
-struct EncodingOptions {
-  bool split_special_tokens = false;        // encode special tokens as ordinary text
-  bool add_prefix_space = false;            // before each segment of text that does not begin with a space
+struct EncodingOptions : SegmentOptions {
   std::optional<std::uint32_t> unknown_id;  // the id of bytes without a token
   std::optional<Dropout> dropout;           // BPE-dropout, with as many texts as are encoded
-  bool is_prefixed = false;                 // the same, and nothing before the others
   bool continued = false;                   // nothing is put before the first segment, for models of characters
   unsigned threads = 1;
+
+  // The fields of hf_bpe.encoding._encoder.Options, in their order.
+  template <class Options>
+  static auto fields(Options& all) {
+    return std::tie(all.split_special_tokens, all.add_prefix_space, all.unknown_id, all.dropout, all.continued);
+  }
 };
 
 // Thrown for a byte without a token if there is no unknown_id.
@@ -55,6 +59,9 @@ class Encoder {
 
   // An encoder with other added tokens, which shares the cache of pre-tokens.
   Encoder with_added_tokens(const std::vector<AddedToken>& tokens) const;
+
+  // An encoder of text that holds what a model of characters puts before segments.
+  Encoder without_prefix() const;
 
   // An encoder that keeps and looks up the beginnings of texts in a cache, which may serve others, too.
   Encoder with_prefix_cache(std::shared_ptr<PrefixCache> cache) const;
@@ -100,12 +107,8 @@ class Encoder {
 
   // The ids that the merges make of each word, as if it were a pre-token: no word is looked up as a whole, and a byte
   // without a token is `unknown_id`.
-  struct Words {
-    std::vector<std::uint32_t> ids;
-    std::vector<std::int64_t> offsets;  // where the ids of each word begin, and the end of the last
-  };
-  Words merge_words(const std::vector<std::string_view>& words, std::uint32_t unknown_id,
-                    const PollFunction& poll) const;
+  Encoded merge_words(const std::vector<std::string_view>& words, std::uint32_t unknown_id,
+                      const PollFunction& poll) const;
 
   // For each word that the merges make one token, the rank of the last of them; -1 for other words.
   std::vector<std::int64_t> last_merges(const std::vector<std::string_view>& words, const PollFunction& poll) const;
@@ -125,7 +128,7 @@ class Encoder {
   struct Results;
   struct Places;
 
-  Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens);
+  Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens, bool puts_prefix = true);
   CutRules cut_rules(const EncodingOptions& options, const PollFunction& poll) const;
   // The ids of a part of the text with a number among those of the call, which has UTF-8 from `text` on. With `waits`
   // words are encoded later, as in TextGroup.
@@ -146,7 +149,7 @@ class Encoder {
   std::shared_ptr<const AddedTokens> added_tokens_;
   std::shared_ptr<PrefixCache> prefix_cache_;    // null for none
   std::uint32_t space_ = PrefixCache::kNoSpace;  // of this encoder in the cache
-  bool refuses_changes_ = false;
+  bool prefixes_, refuses_changes_ = false;      // puts something before segments; see refusing_changes
 };
 
 }  // namespace hf_bpe

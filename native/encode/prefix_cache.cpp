@@ -27,7 +27,7 @@ std::array<std::uint64_t, 4> random_seeds() {
 
 // Different for different contexts, and from all serial numbers.
 std::uint64_t parent_of_first(const PrefixCache::Context& context) {
-  return std::uint64_t{1} << 63 | std::uint64_t{context.space} << 36 | std::uint64_t{context.flags} << 31 |
+  return std::uint64_t{1} << 63 | std::uint64_t{context.space} << 37 | std::uint64_t{context.flags} << 31 |
          context.unknown_id;
 }
 

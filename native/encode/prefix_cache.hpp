@@ -45,7 +45,7 @@ class PrefixCache {
   // What decides ids besides the text: an encoder and its options.
   struct Context {
     std::uint32_t space;
-    std::uint32_t flags;       // below 2**5
+    std::uint32_t flags;       // below 2**6
     std::uint32_t unknown_id;  // below 2**31
   };
 

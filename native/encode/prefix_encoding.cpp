@@ -1,6 +1,8 @@
 // Encoding with a prefix cache: what texts begin with is looked up, the rest is encoded, and both are kept.
 #include <algorithm>
 #include <optional>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "encode/encoder.hpp"
@@ -31,10 +33,14 @@ bool Encoder::uses_prefix_cache(const EncodingOptions& options, std::size_t byte
 }
 
 PrefixCache::Context Encoder::prefix_context(const EncodingOptions& options) const {
-  const bool has_unknown = options.unknown_id.has_value();
-  const std::uint32_t flags = (options.split_special_tokens ? 1u : 0u) | (options.add_prefix_space ? 2u : 0u) |
-                              (options.is_prefixed ? 4u : 0u) | (has_unknown ? 8u : 0u);
-  return {space_, flags, options.unknown_id.value_or(0)};
+  PrefixCache::Context context{space_, options.unknown_id.has_value() ? 1u : 0u, options.unknown_id.value_or(0)};
+  static_assert(std::tuple_size_v<decltype(EncodingOptions::fields(options))> <= 7, "a context has 6 bits for flags");
+  const auto add = [&](const auto& option) {
+    if constexpr (std::is_same_v<decltype(option), const bool&>)
+      context.flags = context.flags << 1 | (option ? 1u : 0u);
+  };
+  std::apply([&](const auto&... each) { (add(each), ...); }, EncodingOptions::fields(options));
+  return context;
 }
 
 void Encoder::check_nfc(const Text& text) const {

@@ -231,14 +231,12 @@ inline void check_character_encoder(const CharacterModel& model, const std::vect
   }
 
   // With a space that a normalizer has put before the text, none is put.
-  options.is_prefixed = true;
   CharacterModel prefixed = model;
   prefixed.rules.prefix = PrefixSpace::kNever;
   const auto check_prefixed = [&](const IdBuffer& found) {
     CHECK(std::vector<std::uint32_t>(found.begin(), found.end()) == only_ids(encode(prefixed, specials, texts[0])));
   };
-  encoder.encode_short(text_of(texts[0]), options, check_prefixed, kNoPoll);
-  options.is_prefixed = false;
+  encoder.without_prefix().encode_short(text_of(texts[0]), options, check_prefixed, kNoPoll);
 
   // Whatever follows the end, a cut changes nothing, if nothing is put before what continues the text.
   for (const std::string& text : texts) {

@@ -97,7 +97,7 @@ inline bool forbids_cut(const std::vector<AddedToken>& tokens, const std::string
 inline void check_cuts(const std::vector<AddedToken>& given, const std::string& text, Pattern pattern,
                        bool split_special_tokens, bool add_prefix_space) {
   const AddedTokens tokens(given, text.size() % 2 == 0 ? 0 : TokenFinder::kPatience);
-  const CutRules rules{pattern, tokens, split_special_tokens, add_prefix_space};
+  const CutRules rules{pattern, tokens, {split_special_tokens, add_prefix_space}};
   const Bytes bytes(text);
   const Text whole{bytes.begin(), bytes.end()};
   std::vector<std::string> first_round;

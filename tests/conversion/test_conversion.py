@@ -16,7 +16,7 @@ from tokenizers import models as models_of_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer, conversion, train
-from hf_bpe.conversion import FEATURES, FORMATS, Definition, Feature
+from hf_bpe.conversion import FEATURES, FORMATS, Definition
 from hf_bpe.formats import Pipeline, Template, TemplatePiece
 from hf_bpe.formats._settings import SETTINGS
 from hf_bpe.pretokenizers import PATTERNS
@@ -135,27 +135,8 @@ def test_there_is_a_case_for_every_feature():
     assert USES.keys() == FEATURES.keys() - of_characters
 
 
-def test_settings_that_decide_ids_have_a_feature_that_does():
+def test_every_setting_belongs_to_a_feature():
     assert {setting.feature for setting in SETTINGS.values()} <= FEATURES.keys()
-    assert all(FEATURES[setting.feature].decides_ids for setting in SETTINGS.values() if setting.decides_ids)
-
-
-@pytest.mark.parametrize("decides_ids", [True, False])
-def test_no_format_carries_a_new_feature(tmp_path, monkeypatch, decides_ids):
-    made_up = Feature(lambda definition: True, "made-up things", "readers miss them", decides_ids, lambda each: each)
-    monkeypatch.setitem(FEATURES, "made_up", made_up)
-    ways = {
-        name: lambda path, name=name: written(Definition(trained()), path, name, drop=["pattern"]) for name in FORMATS
-    }
-    ways["save_pretrained"] = BPETokenizer(model=trained()).save_pretrained
-    for name, write in ways.items():
-        if decides_ids:
-            with pytest.raises(ValueError, match="cannot carry made-up things: readers miss them"):
-                write(tmp_path / name)
-            assert not (tmp_path / name).exists()
-        else:
-            with pytest.warns(UserWarning, match="does not carry made-up things: readers miss them"):
-                write(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["bos", "eos"])

@@ -18,6 +18,7 @@ from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.encoding._session import Session
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.formats._tokenizer_json import definition_of_json
+from hf_bpe.reference._dropout import Dropout, dropout_limits
 from support.character_files import FRAGMENTS, files, texts
 from support.strategies import SURROGATES
 
@@ -102,7 +103,7 @@ def test_dropout_is_refused_by_name():
     content = json.loads(Tokenizer.from_str(json.dumps(SMALL)).to_str())
     encoder = make_encoder(definition_of_json(content).model)
     with pytest.raises(ValueError, match="dropout: is not available"):
-        encoder.encode("a", Options(dropout=object()))
+        encoder.encode("a", Options(dropout=Dropout(0, dropout_limits(0.1))))
 
 
 SMALL = {

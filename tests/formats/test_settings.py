@@ -1,5 +1,7 @@
 """A setting is defined once: one that is added to the table arrives at every entry point."""
 
+import pytest
+
 from hf_bpe.formats._settings import SETTINGS, ModelSettings, Owner, Settings
 from support.made_up import check_with_made_up
 
@@ -43,9 +45,54 @@ for wrong in (7, "neither"):
     assert "made_up: expected" in refused(BPETokenizer.from_pretrained, folder), wrong
 """
 
+DECIDES_IDS = """
+import os, pickle
+from collections import namedtuple
 
-def test_made_up_setting_arrives_at_every_entry_point(tmp_path):
-    check_with_made_up(MADE_UP, tmp_path)
+os.environ["HF_BPE_ENGINE"] = "reference"  # as the core does not know the option
+from hf_bpe._utils.arguments import check_flag
+from hf_bpe.encoding import _encoder
+from hf_bpe.formats import _settings
+
+old = _encoder.Options
+made = namedtuple("Options", (*old._fields, "made_up"), defaults=(*old._field_defaults.values(), False))
+own = {name: each for name, each in vars(old).items() if name in ("__module__", "__repr__") or name not in dir(made)}
+_encoder.Options = type("Options", (made,), own)
+_settings.SETTINGS["made_up"] = _settings.Setting(
+    _settings.Owner.OURS, check_flag, (bool,), False, is_saved=True, feature="made_up"
+)
+_settings.CHECKS["made_up"] = check_flag
+
+from hf_bpe import BPETokenizer, conversion
+from hf_bpe.encoding._reference_encoder import ReferenceEncoder
+from hf_bpe.formats import _features
+
+_features.FEATURES["made_up"] = _features._settings_feature("made_up", "made-up things", "readers miss them", True)
+seen, reference = [], ReferenceEncoder.encode
+ReferenceEncoder.encode = lambda self, text, options: seen.append(options.made_up) or reference(self, text, options)
+for normalizer in (None, "NFC"):
+    trained = BPETokenizer.train(["low lower"], vocab_size=258, normalizer=normalizer, made_up=True)
+    for each in (trained, BPETokenizer.from_definition(trained.definition), pickle.loads(pickle.dumps(trained))):
+        for call in (each, each.encode_to_lists, each.count_tokens, lambda texts: each.encode(texts[0])):
+            call(["lo\\u0301w"])
+            assert seen and all(seen), (normalizer, call, seen)
+            seen.clear()
+    each.made_up = False
+    each.encode("low")
+    assert seen == [False]
+    seen.clear()
+refusal = "cannot carry made-up things: readers miss them"
+assert refusal in refused(trained.save_pretrained, folder / "saved") and not (folder / "saved").exists()
+for name in conversion.FORMATS:
+    options = {"format": name, "drop": ["pattern", "normalizer"]}
+    assert refusal in refused(conversion.write, trained.definition, folder / name, **options), name
+    assert not (folder / name).exists()
+"""
+
+
+@pytest.mark.parametrize("program", [MADE_UP, DECIDES_IDS], ids=["decides no ids", "decides ids"])
+def test_made_up_setting_arrives_at_every_entry_point(tmp_path, program):
+    check_with_made_up(program, tmp_path)
 
 
 def test_typed_names_are_those_of_the_table():

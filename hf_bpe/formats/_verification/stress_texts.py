@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
-from hf_bpe.encoding._encoder import Options, as_tuples
+from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._token_bytes import token_bytes
-from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._definition import Definition, encoding_options
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
 # No code points that Unicode 16.0 leaves unassigned, because libraries may differ there; no lone surrogates.
@@ -71,8 +71,7 @@ def stress_texts(definition: Definition) -> list[str]:
     if is_whole:
         return texts
     encoder = make_encoder(definition.model, as_tuples(definition.added_tokens.items()))
-    as_text, prefix_space = (bool(definition.setting(name)) for name in ("split_special_tokens", "add_prefix_space"))
-    options = Options(as_text, prefix_space)
+    options = encoding_options(definition.settings)
 
     def is_encoded(text: str) -> bool:  # an added token that is not found may be text that the tokenizer refuses
         try:

@@ -48,7 +48,7 @@ class BulkMethods(TokenizerState):
         if type(data) is not bytes or split_special_tokens is not None:
             check_text("data", data)
             as_text = optional(check_flag)("split_special_tokens", split_special_tokens)
-            return pipeline.encoder.encode(data, pipeline.options(as_text, add_prefix_space=False))
+            return pipeline.encoder.encode(data, pipeline.options(as_text).for_bytes())
         return pipeline.encoder.encode(data, pipeline.options_of_bytes)
 
     @checked(**bulk.ARGUMENTS)

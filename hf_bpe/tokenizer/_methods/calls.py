@@ -129,7 +129,7 @@ class CallMethods(TemplateMethods):
         return repair_surrogates(check_str("text", text)), kwargs
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        ids = self.pipeline.base.encode(text, self.pipeline.options(add_prefix_space=False))
+        ids = self.pipeline.base.encode(text, self.pipeline.options_of_bytes)
         return [self.decoder[token_id] for token_id in ids]
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types

@@ -13,6 +13,7 @@ from hf_bpe._utils.arguments import check_flag, check_int, optional
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Encoder
 from hf_bpe.encoding._prefix_cache import PrefixCache
+from hf_bpe.formats._definition import ENCODING_SETTINGS, encoding_options
 from hf_bpe.formats._pipeline import PIPELINE_SETTINGS, Pipeline
 from hf_bpe.formats._settings import CHECKS
 from hf_bpe.formats._template import Template
@@ -64,7 +65,6 @@ class PipelineCache:
 class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
     """The attributes of a tokenizer, which the constructor of BPETokenizer sets; the base of all its methods."""
 
-    decoding: str | None
     _base: Encoder  # of the model, without added tokens
     _template: Template | None
     _pipeline_cache: PipelineCache
@@ -95,6 +95,7 @@ class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
             "added_tokens": self._added_tokens_decoder,
             "template": self._template,
             "names": {name: str(token) for name, token in self.special_tokens_map.items()},
+            "encoding": encoding_options(attributes),
             **{name: attributes[name] for name in PIPELINE_SETTINGS},
             "prefix_cache": self.prefix_cache,
         }
@@ -201,7 +202,7 @@ class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
             if is_special:
                 self._special_tokens_map = {**self._special_tokens_map}  # transformers changes it in place
             super().__setattr__(key, value)
-            if is_special or key in PIPELINE_SETTINGS or key == "_template":
+            if is_special or key in (*ENCODING_SETTINGS, *PIPELINE_SETTINGS, "_template"):
                 self.__dict__["_pipeline_cache"] = self._pipeline_cache.next()
 
     @property

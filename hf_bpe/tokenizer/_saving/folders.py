@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,12 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe._utils.callers import warn_caller
 from hf_bpe._utils.input_files import read_bounded
+from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, Owner, setting_names
+from hf_bpe.formats._settings import NAMED_TOKENS, Owner, setting_names
 from hf_bpe.formats._tokenizer_config import DIGESTS, check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.formats._tokenizer_json import (
     added_tokens_of_json,
@@ -34,11 +35,10 @@ from hf_bpe.formats._tokenizer_json import (
 )
 from hf_bpe.tokenizer._transformers_compat import INSISTS
 
-_MODEL_SETTINGS = {*setting_names(Owner.MODEL)}
+_MODEL_SETTINGS = {*setting_names(Owner.MODEL)}.intersection(each.name for each in fields(BPEModel))
 # What PreTrainedTokenizerFast ignores.
 _OWN_SETTINGS = {*setting_names(Owner.MODEL, Owner.OURS, Owner.PYTHON)}
 _KEPT_OF_CHARACTERS = {"errors", *setting_names(Owner.PYTHON)}
-_DECIDE_IDS = {name for name, setting in SETTINGS.items() if setting.decides_ids}
 # These classes take add_prefix_space from `tokenizer.json`; other classes build their own pre-tokenizer.
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")
 _OLD_FILES = {"special_tokens_map_file": check_special_tokens_map, "added_tokens_file": check_added_tokens}
@@ -195,7 +195,7 @@ class Folder:
         others = {name: token for name, token in named.items() if name not in _STANDARD_NAMES}
         # transformers names tokens by the other files only.
         of_json = {name: value for name, value in definition.settings.items() if name not in NAMED_TOKENS}
-        of_model = {name: settings.pop(name) for name in _MODEL_SETTINGS & _DECIDE_IDS if name in settings}
+        of_model = {name: settings.pop(name) for name in _MODEL_SETTINGS if name in settings}
         return {
             **of_json,
             **settings,

@@ -14,6 +14,7 @@ from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.panics import panics_as_errors
+from hf_bpe.formats._definition import ENCODING_SETTINGS
 from hf_bpe.formats._verification.mismatch import check_ids, check_offsets, check_side
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 from hf_bpe.formats._verification.stress_texts import stress_texts
@@ -94,7 +95,7 @@ def verify_folder(
 _OF_TOKENIZERS = "tokenizers.Tokenizer.from_file"
 _OF_TRANSFORMERS = "PreTrainedTokenizerFast.from_pretrained"
 _SETTINGS_OF_ALL = ("padding_side", "truncation_side", "model_max_length", "chat_template", "split_special_tokens")
-_SETTINGS = (*_SETTINGS_OF_ALL, "add_prefix_space", "errors", "clean_up_tokenization_spaces")
+_SETTINGS = (*_SETTINGS_OF_ALL, *ENCODING_SETTINGS, "errors", "clean_up_tokenization_spaces")
 _TOKENS_OF_PROVEN = 1 << 12  # of a vocabulary that `tokenizers` is proven to have loaded with all merges
 _ADVICE = "Change what is named here, or, to have the folder all the same, save with verify=False"
 
