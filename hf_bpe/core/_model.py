@@ -297,7 +297,7 @@ class BPEModel:
         )
 
     def _repr_html_(self) -> str:
-        from hf_bpe.analysis._notebook import html_of_model  # only needed in notebooks
+        from hf_bpe.core._notebook import html_of_model  # only needed in notebooks
 
         return html_of_model(self)
 

@@ -1,4 +1,4 @@
-"""The tree of a token, and the tables of models: what is said of them is so."""
+"""The tree of a token: what is said of it is so."""
 
 import io
 import re
@@ -123,50 +123,10 @@ def test_neighbors_and_parents_have_other_colors():
             last = color
 
 
-def test_notebooks_show_what_a_model_is_and_escape_what_it_holds():
-    special = "<script>&"
-    model = train(["low low <b> <b>"], num_merges=4, special_tokens=[special])
-    html = model._repr_html_()
-    assert "261: 256 bytes, 1 special; ids 0 to 260" in html
-    assert "&lt;script&gt;&amp;</bdi>&nbsp;256" in html
-    assert f"<code>{model.fingerprint[:12]}</code>" in html
-    assert model.signature not in html
-    assert special not in html
-    assert "<b>" not in html
-    first, second = model.merges[0]
-    assert f'<bdi class="c0">{first.decode()}</bdi>&nbsp;<bdi class="c1">{second.decode()}</bdi>' in html
-
-
-@given(models())
-def test_notebooks_have_a_table_for_any_model(model):
-    html = model._repr_html_()
-    assert html.count("<td>") == html.count("</td>") == html.count("<th>") > 4
-    assert len(html) < 20_000
-
-
-def test_long_tokens_are_cut_between_characters_or_folded():
-    html = BPEModel({0: b"x" + "é".encode() * 40, 1: b"\x80\x81" * 20}, [])._repr_html_()
-    assert f">x{'é' * 15}</bdi>…" in html
-    assert f"{'<i>&lt;80&gt;</i><i>&lt;81&gt;</i>' * 14}</bdi>…" in html  # these are no characters
-    html = BPEModel({0: b"    x" + b" " * 83, 1: b"\t\t\t", 2: b" "}, [])._repr_html_()
-    assert "<i>·×4</i>x<i>·×83</i></bdi>" in html
-    assert "<i>→</i><i>→</i><i>→</i></bdi>" in html
-
-
 def test_page_of_a_tree_names_the_token_in_title_and_heading():
     tree = merge_tree(train(["<b>"], num_merges=2, pattern=None), b"<b>")
     assert tree.to_html().count(f"Token &lt;b&gt; (id {tree.id})</") == 2
     assert tree.to_html("Tree <1>").count(">Tree &lt;1&gt;</") == 2
-
-
-def test_notebooks_show_what_a_tokenizer_adds_before_digests():
-    tokenizer = make_tokenizer()
-    tokenizer.add_tokens(["<later>"])
-    html = tokenizer._repr_html_()
-    assert f"&lt;later&gt;</bdi>&nbsp;{len(tokenizer) - 1}" in html
-    assert html.index("<th>pad_token</th><td><bdi") < html.index("<th>tokens") < html.index("<th>fingerprint")
-    model = BPEModel({number: number.to_bytes(2, "big") for number in range(1234)}, [])
-    assert "1,234: 0 bytes, 0 special; ids 0 to 1,233" in model._repr_html_()
 
 
 def test_characters_are_where_merges_begin():

@@ -1,47 +1,46 @@
-"""The HTML table that notebooks show for a model or a tokenizer."""
+"""The HTML table that notebooks show for a model, or for a tokenizer that has one."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
-from typing import TYPE_CHECKING
 
 from hf_bpe._utils.visible import fold, fragment, html_in_color, pieces
-
-if TYPE_CHECKING:
-    from hf_bpe.core._model import BPEModel
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+from hf_bpe.core._provenance import Model
 
 _SHOWN = 8
 _LONGEST = 32  # bytes of a token that are shown, or signs of a folded one
 
 
-def html_of_model(model: BPEModel) -> str:
+def html_of_model(
+    model: Model,
+    title: str = "BPEModel",
+    *,
+    names: Mapping[str, str] | None = None,
+    later: Mapping[int, str] | None = None,
+) -> str:
     """Return a table that describes a model, as HTML for notebooks.
 
+    Args:
+        model: the model.
+        title: the caption.
+        names: of a tokenizer, such as `pad_token` → content.
+        later: id → content of the tokens that a tokenizer has added to the model.
+
     >>> from hf_bpe import BPEModel
-    >>> "merges" in html_of_model(BPEModel({97: b"a", 98: b"b", 99: b"ab"}, [(b"a", b"b")]))
-    True
+    >>> html = html_of_model(BPEModel({97: b"a", 98: b"b", 99: b"ab"}, [(b"a", b"b")]), names={"pad_token": "<pad>"})
+    >>> "merges" in html, "pad_token" in html
+    (True, True)
     """
-    return _table("BPEModel", _rows_of_model(model))
+    named = {name: _html_of_bytes(content.encode(), 0) for name, content in (names or {}).items()}
+    added = {token_id: content.encode() for token_id, content in (later or {}).items()}
+    rows = {**named, **_rows_of_model(model, added), "added later": _some_tokens(added, added)}
+    cells = (f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items() if value)
+    return fragment(f"<table>\n<caption>{title}</caption>\n{''.join(cells)}\n</table>")
 
 
-def html_of_tokenizer(tokenizer: BPETokenizer) -> str:
-    """Return a table that describes a tokenizer: its model, added tokens and settings.
-
-    >>> from hf_bpe import BPETokenizer
-    >>> "pad_token" in html_of_tokenizer(BPETokenizer.train(["low"], 257, pad_token="<pad>"))
-    True
-    """
-    named = {name: _html_of_bytes(str(token).encode(), 0) for name, token in tokenizer.special_tokens_map.items()}
-    later = tokenizer.definition.tokens_added_later
-    added = {token_id: token.content.encode() for token_id, token in later.items()}
-    later_row = {"added later": _some_tokens(added, added)}
-    return _table("BPETokenizer", {**named, **_rows_of_model(tokenizer.model, added), **later_row})
-
-
-def _rows_of_model(model: BPEModel, later: Collection[int] = ()) -> dict[str, str | None]:
-    """Return the rows for a model, with ids that were added later: name → HTML, or None for a row to leave out."""
+def _rows_of_model(model: Model, later: Mapping[int, bytes]) -> dict[str, str | None]:
+    """Return the rows for a model, with tokens that were added later: name → HTML, or None for a row to leave out."""
     count_of_bytes = sum(len(token) == 1 for token in model.vocab.values())
     counts = f"{count_of_bytes} bytes, {len(model.special_tokens)} special"
     counts += f", {len(later)} added later" if later else ""
@@ -59,12 +58,6 @@ def _rows_of_model(model: BPEModel, later: Collection[int] = ()) -> dict[str, st
         "last merges": _merges(model.merges[_SHOWN:][-_SHOWN:]),
         "longest tokens": _some_tokens(longest, model.vocab),
     }
-
-
-def _table(title: str, rows: Mapping[str, str | None]) -> str:
-    """Return a table as HTML."""
-    cells = (f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items() if value)
-    return fragment(f"<table>\n<caption>{title}</caption>\n{''.join(cells)}\n</table>")
 
 
 def _some_tokens(ids: Iterable[int], tokens: Mapping[int, bytes]) -> str:
