@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.advice import no_advice
+import tokenizers
+
 from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
@@ -51,12 +52,13 @@ def verify(
 def _peer(path: Path, definition: Definition) -> Peer | None:
     if not (path / TOKENIZER_FILE).is_file():
         return None
-    with no_advice():
-        import transformers
-
-    tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(path, local_files_only=True)
-
-    return side_of_loaded(tokenizer, f"PreTrainedTokenizerFast of transformers {transformers.__version__}").peer
+    backend = tokenizers.Tokenizer.from_file(str(path / TOKENIZER_FILE))
+    backend.no_truncation()
+    backend.no_padding()
+    # The other files may add tokens, make some special, and say that special tokens in text are ordinary text.
+    backend.add_tokens([*definition.added_tokens.values()])
+    backend.encode_special_tokens = definition.setting("split_special_tokens", False)
+    return side_of_loaded(backend, f"tokenizers {tokenizers.__version__}").peer
 
 
 FORMAT = Format(

@@ -17,14 +17,11 @@ def as_lists(name: str, ids: Any) -> Any:
     Raises:
         TypeError: the value is none of these.
     """
-    # First, because `to_py_obj` would convert lists id by id.
     if isinstance(ids, (list, tuple)):
         is_of_arrays = len(ids) > 0 and hasattr(ids[0], "ndim") and ids[0].ndim > 0
         return [as_lists(name, row) for row in ids] if is_of_arrays else ids
     if hasattr(ids, "ndim"):
-        from transformers.utils import to_py_obj  # takes a second to import; whoever has a tensor has imported more
-
-        ids = to_py_obj(ids)
+        ids = ids.tolist() if hasattr(ids, "tolist") else ids
         return ids if isinstance(ids, list) else check_int(name, ids)
     if hasattr(type(ids), "__index__"):
         return check_int(name, ids)

@@ -13,11 +13,13 @@ from operator import add, itemgetter, not_
 from pathlib import Path
 from typing import cast
 
-from hf_bpe._utils.advice import no_advice
+import tokenizers
+from tokenizers import models, pre_tokenizers
+
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe.core._model import BPEModel
-from hf_bpe.formats._definition import END_OF_TEXT, Definition
+from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._native_readers import from_printable_all, join_merges, read_merges, read_vocab
 from hf_bpe.formats._reading import check_ids, parse_json_object
@@ -208,19 +210,12 @@ def _write(definition: Definition, path: Path) -> None:
 def _peer(path: Path, definition: Definition) -> Peer | None:
     if definition.model.pattern != "gpt2":
         return None  # no other library has this option
-    with no_advice():
-        import transformers
-
-    specials = [*definition.model.special_tokens]
-    # By default it would add <|endoftext|> to a vocabulary that has none.
-    names = {} if END_OF_TEXT in specials else dict.fromkeys(("bos_token", "eos_token", "unk_token"))
-    tokenizer = transformers.GPT2Tokenizer(
-        vocab=str(path / VOCAB_FILE), merges=str(path / MERGES_FILE), extra_special_tokens=specials, **names
-    )
-    encode = tokenizer.backend_tokenizer.encode_batch_fast
+    backend = tokenizers.Tokenizer(models.BPE.from_file(str(path / VOCAB_FILE), str(path / MERGES_FILE)))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.add_special_tokens([*definition.model.special_tokens])
     return Peer(
-        f"GPT2Tokenizer of transformers {transformers.__version__}",
-        lambda texts, added: [encoding.ids for encoding in encode(texts, add_special_tokens=False)],
+        f"tokenizers {tokenizers.__version__}",
+        lambda texts, added: [encoding.ids for encoding in backend.encode_batch_fast(texts)],
     )
 
 

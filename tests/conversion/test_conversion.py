@@ -259,7 +259,7 @@ def matrix():
 
 VERIFIED_BY = {
     "hf": "transformers, tokenizers",
-    "gpt2": "transformers",
+    "gpt2": "tokenizers",
     "tokenizer.json": "tokenizers",
     "tiktoken": "tiktoken",
 }

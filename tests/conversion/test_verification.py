@@ -17,7 +17,6 @@ from hf_bpe.formats._verification.mismatch import find_mismatch, model_differenc
 from hf_bpe.formats._verification.sides import side_of, side_of_file, side_of_pattern
 from hf_bpe.pretokenizers import NAMES
 from support.cases import case
-from support.commands import run
 from support.profiles import by_profile
 from support.strategies import models
 from support.transformers_features import needs_class_of_its_own
@@ -187,16 +186,6 @@ def test_errors_of_a_writer_are_found_before_files_are_moved(data, model, tmp_pa
         with pytest.raises(ValueError, match=r"tokenizer\.json, read back, gives a different model: "):
             conversion.write(Definition(model), folder / "x.json")
     assert not [*folder.iterdir()]
-
-
-def test_verify_command_prints_the_mismatch_and_exits_with_1(tmp_path, model):
-    conversion.write(Definition(model), tmp_path / "a.json")
-    conversion.write(Definition(dataclasses.replace(model, pattern=None)), tmp_path / "b.json")
-    assert (
-        "a.json (tokenizer.json, by tokenizers "
-        in run("verify", tmp_path / "a.json", tmp_path / "b.json", code=1).stdout
-    )
-    assert run("verify", tmp_path / "a.json", tmp_path / "a.json").stdout == ""
 
 
 VERIFYING = (

@@ -12,6 +12,7 @@ from pathlib import Path
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer
+from hf_bpe.conversion import FORMATS
 from hf_bpe.pretokenizers import PATTERNS, from_printable, to_printable
 from support.engines import use_engine
 
@@ -328,6 +329,9 @@ def run(seed: int, folder: Path) -> bool:
     if failure is not None:
         return False
     compare(ours, fast, case)
+    texts = [case.draw_text() for _ in range(4)]
+    expected, failure = outcome(fast, texts, verbose=False)
+    assert failure is not None or FORMATS["hf"].peer(folder, ours.definition).encode(texts, True) == expected.input_ids
     if seed % 8 == 0:
         with use_engine("reference"):
             compare(BPETokenizer.from_pretrained(folder), fast, case)
