@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.style import Style
@@ -12,14 +11,12 @@ from rich.text import Text
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fold, fragment, html_in_color, page, pieces, plain
+from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._merge_trees import last_pair
 from hf_bpe.pretokenizers._byte_level import from_printable
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 _SHOWN = 12  # tokens in an error
 
@@ -101,13 +98,13 @@ class MergeTree:
                 left.append((below + branch, part, _color(color, number)))
 
 
-def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> MergeTree:
+def merge_tree(tokenizer: AnyTokenizer, token: int | str | bytes) -> MergeTree:
     """Return the merge tree of a token, down to the bytes.
 
     Wherever the token occurs in text, exactly these merges have made it.
 
     Args:
-        tokenizer: a tokenizer or a model.
+        tokenizer: as in `hf_bpe.analysis.show`.
         token: the id, the bytes, or the text of the token, or its printable form in `vocab.json` (`Ġthe`).
 
     Raises:
@@ -127,9 +124,9 @@ def merge_tree(tokenizer: BPETokenizer | BPEModel, token: int | str | bytes) -> 
     >>> merge_tree(model, "<|endoftext|>")
     <|endoftext|>  256  special token
     """
-    model = tokenizer if isinstance(tokenizer, BPEModel) else tokenizer.model
-    added = {} if isinstance(tokenizer, BPEModel) else tokenizer.added_tokens_decoder
-    tokens = {**{token_id: str(token).encode() for token_id, token in added.items()}, **model.vocab}
+    pipeline = as_pipeline(tokenizer)
+    model, added = pipeline.model, pipeline.added_tokens
+    tokens = {**{token_id: token.content.encode() for token_id, token in added.items()}, **model.vocab}
     token_id = _find(tokens, token, model)
     if token_id not in model.vocab:
         return MergeTree(token_id, tokens[token_id], "added token")

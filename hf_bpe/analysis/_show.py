@@ -58,7 +58,8 @@ def show(
     without the white space that added tokens strip. A note says so if that differs from the given text.
 
     Args:
-        tokenizer: a tokenizer, or a model, whose special tokens are found in the text.
+        tokenizer: a BPETokenizer, a `hf_bpe.formats.Pipeline`, a `hf_bpe.conversion.Definition`, or a model, whose
+            special tokens are found in the text.
         text: a str is encoded as in a call with `add_special_tokens=False`; bytes, UTF-8 or not, as by `encode_bytes`.
         ids: also show the id of each token.
         pre_tokens: show the pre-tokens that the pattern cuts, which no token crosses, instead of the tokens. Not with

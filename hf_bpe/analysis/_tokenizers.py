@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Union
+from typing import Protocol
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
 
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
-AnyTokenizer = Union[BPEModel, "BPETokenizer"]
+class HasPipeline(Protocol):
+    """A tokenizer that has a pipeline, such as a BPETokenizer."""
+
+    @property
+    def pipeline(self) -> Pipeline: ...
+
+
+AnyTokenizer = BPEModel | Definition | Pipeline | HasPipeline
 
 
 def as_pipeline(tokenizer: AnyTokenizer) -> Pipeline:
-    """Return the pipeline of a tokenizer, or of a model, whose special tokens are found in text.
+    """Return the pipeline of a tokenizer, of a definition, or of a model, whose special tokens are found in text.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: it is none of these.
     """
-    if isinstance(tokenizer, BPEModel):
-        return Pipeline.of(Definition(tokenizer))
-    pipeline = getattr(tokenizer, "pipeline", None)
+    if isinstance(tokenizer, (BPEModel, Definition)):
+        return Pipeline.of(Definition(tokenizer) if isinstance(tokenizer, BPEModel) else tokenizer)
+    pipeline = tokenizer if isinstance(tokenizer, Pipeline) else getattr(tokenizer, "pipeline", None)
     if not isinstance(pipeline, Pipeline):
         raise TypeError(
             f"expected a BPETokenizer or a BPEModel, got {type(tokenizer).__name__}; give "

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, runtime_checkable
 
 from hf_bpe.playground._time_limit import call_limited
 from hf_bpe.playground._views import Turn
 
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+Messages = Sequence[Mapping[str, Any]]
 
 _MAX_RENDERED = 20_000_000  # characters of all beginnings of a chat; a longer chat is not divided
 _MAX_SECONDS = 10  # of rendering a chat and its beginnings, because a template is a program and may never end
 
 
-def render_turns(
-    tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool
-) -> tuple[str, list[Turn]]:
+@runtime_checkable
+class ChatTokenizer(Protocol):
+    """A tokenizer with a template that makes text of chats, as those of transformers have."""
+
+    chat_template: object
+
+    def apply_chat_template(self, conversation: list[dict[str, object]], **given: bool) -> object: ...
+
+
+def render_turns(tokenizer: object, messages: Messages, add_generation_prompt: bool) -> tuple[str, list[Turn]]:
     """Return the text that a tokenizer's template makes of messages, and its division into turns.
 
     A turn ends where the text of the messages up to it ends. Templates may begin the last turn in another way than
@@ -27,7 +33,7 @@ def render_turns(
     Raises:
         ValueError: the tokenizer has no template, or that refuses the messages or takes too long.
     """
-    if not getattr(tokenizer, "chat_template", None):
+    if not (isinstance(tokenizer, ChatTokenizer) and tokenizer.chat_template):
         raise ValueError("this tokenizer has no chat template")
     try:
         return call_limited(_MAX_SECONDS, lambda: _divide(tokenizer, messages, add_generation_prompt))
@@ -35,9 +41,7 @@ def render_turns(
         raise ValueError(f"the chat template does not end with these messages: {error}") from error
 
 
-def _divide(
-    tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool
-) -> tuple[str, list[Turn]]:
+def _divide(tokenizer: ChatTokenizer, messages: Messages, add_generation_prompt: bool) -> tuple[str, list[Turn]]:
     """Return what `render_turns` does, in whatever time it takes."""
     text = _render(tokenizer, messages, add_generation_prompt)
     if len(text) * len(messages) > _MAX_RENDERED:
@@ -56,7 +60,7 @@ def _divide(
     return text, parts
 
 
-def _find_end(tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], text: str, start: int) -> int:
+def _find_end(tokenizer: ChatTokenizer, messages: Messages, text: str, start: int) -> int:
     """Return where the last of some messages, which begins at `start`, ends in the text of a chat; -1 if unknown."""
     try:
         beginning = _render(tokenizer, messages, False)
@@ -73,12 +77,9 @@ def _find_end(tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], te
     return -1 if found < 0 else found + len(ending)
 
 
-def _render(tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool) -> str:
+def _render(tokenizer: ChatTokenizer, messages: Messages, add_generation_prompt: bool) -> str:
     try:
-        return str(
-            tokenizer.apply_chat_template(
-                [*map(dict, messages)], tokenize=False, add_generation_prompt=add_generation_prompt
-            )
-        )
+        flags = {"tokenize": False, "add_generation_prompt": add_generation_prompt}
+        return str(tokenizer.apply_chat_template([*map(dict, messages)], **flags))
     except Exception as error:  # a template is a program and may raise anything
         raise ValueError(f"the chat template refuses these messages: {error or type(error).__name__}") from error

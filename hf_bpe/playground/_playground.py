@@ -31,7 +31,7 @@ class Playground:
     to this server only, and not kept there.
 
     Args:
-        tokenizers: name → tokenizer, or model.
+        tokenizers: name → tokenizer, as in `hf_bpe.analysis.show`; chats need `apply_chat_template`.
         text: the text that the page begins with.
         port: the port to listen on; 0 for a free one.
         in_frames: whether the pages of other servers on this machine, as a notebook, may show the page in a frame.

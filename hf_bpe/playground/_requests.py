@@ -79,7 +79,7 @@ def _chat(views: Sequence[View], request: Mapping[str, object]) -> Reply:
         _get(message, "content", str)
 
     def encode(view: View) -> TokenizedText:
-        text, parts = render_turns(view.tokenizer, messages, adds)  # type: ignore[arg-type]
+        text, parts = render_turns(view.tokenizer, messages, adds)
         return view.encode(text, parts)
 
     return _reply(views, encode)

@@ -12,7 +12,6 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import pieces
 from hf_bpe.analysis._merge_tree import MergeTree, MergeTrees
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
-from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Ids, as_str
 from hf_bpe.encoding._token_bytes import token_bytes
 from hf_bpe.formats._pipeline import Pipeline
@@ -83,14 +82,12 @@ class View:
     def __init__(self, name: str, tokenizer: AnyTokenizer) -> None:
         self.name = name
         self.tokenizer = tokenizer
-        pipeline = as_pipeline(tokenizer)
-        self._model_pipeline = pipeline if isinstance(tokenizer, BPEModel) else None
-        self._tables = _Tables(pipeline)
+        self._tables = _Tables(as_pipeline(tokenizer))
 
     def _current(self) -> _Tables:
         """Return the tables of the pipeline as it is now."""
-        pipeline = self._model_pipeline or as_pipeline(self.tokenizer)
         tables = self._tables
+        pipeline = getattr(self.tokenizer, "pipeline", tables.pipeline)
         if tables.pipeline is not pipeline:  # two threads may both make them, with the same result
             tables = self._tables = _Tables(pipeline)
         return tables

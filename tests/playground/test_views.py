@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer, train
-from hf_bpe.analysis import merge_tree
+from hf_bpe.analysis import merge_tree, show
+from hf_bpe.conversion import Definition
 from hf_bpe.core import CharacterAlphabet
+from hf_bpe.formats import Pipeline
 from hf_bpe.playground._chats import render_turns
 from hf_bpe.playground._requests import BadRequest, answer
 from hf_bpe.playground._views import _MAX_CHUNK, Turn, View
@@ -136,10 +138,15 @@ def test_a_long_tree_is_cut():
     assert found["cut"]
 
 
-def test_a_model_is_taken_as_a_tokenizer():
-    view = View("model", train(["low<x>"], vocab_size=258, special_tokens=["<x>"]))
-    assert view.encode("low<x>").ids.tolist()[-1] == 256
-    assert view.describe() == {"name": "model", "size": 258, "chat": False, "adds": False}
+def test_whatever_has_a_pipeline_is_taken_as_a_tokenizer():
+    model = train(["low<x>"], vocab_size=258, special_tokens=["<x>"])
+    pipeline = Pipeline.of(Definition(model))
+    for each in (model, Definition(model), pipeline, type("Piped", (), {"pipeline": pipeline})()):
+        with case(type(each).__name__):
+            view = View("x", each)
+            assert view.encode("low<x>").ids.tolist() == [token.id for token in show(each, "low<x>").tokens]
+            assert view.describe() == {"name": "x", "size": 258, "chat": False, "adds": False}
+            assert merge_tree(each, "ow").id == 257
 
 
 def turns(tokenizer, *messages, add_generation_prompt=False):

@@ -119,7 +119,7 @@ def report(
     all figures are of normalized text. Additions such as a prefix space or `bos_token` are left out.
 
     Args:
-        tokenizer: a BPETokenizer or a BPEModel.
+        tokenizer: as in `hf_bpe.analysis.show`.
         texts: any input of `hf_bpe.train`: paths, globs, directories, URLs, `Source` objects, an iterable of texts, or
             `WordCounts` with the pattern of the tokenizer. A mapping gives a name to each group of texts; up to forty
             files are one group each by default.
@@ -206,7 +206,8 @@ def _special_tokens(pipeline: Pipeline) -> list[str]:
 
 
 def _name(tokenizer: AnyTokenizer) -> str:
-    return "model" if isinstance(tokenizer, BPEModel) else Path(tokenizer.name_or_path).name or "tokenizer"
+    path = Path(getattr(tokenizer, "name_or_path", ""))
+    return path.name or ("model" if isinstance(tokenizer, BPEModel) else "tokenizer")
 
 
 def _reports(
