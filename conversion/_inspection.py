@@ -3,24 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.visible import counted
 from hf_bpe.encoding._factory import splits_natively
 from hf_bpe.encoding._merge_trees import unreachable
-from hf_bpe.formats._consistency import contradictions
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format
 from hf_bpe.formats._segments import special_tokens_of_merges
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._stages import Split
-from hf_bpe.tokenizer._saving.auto_tokenizer import AutoTokenizerChoice, auto_tokenizer_choice
+
+SAME, SAME_IN_TEXT, OTHERS = "same", "same in text, other special tokens added", "other"
+"""How the ids of AutoTokenizer compare with those of `tokenizer.json`."""
 
 _SHOWN = 8
 _WIDTH = 16
+
+
+@dataclass(frozen=True)
+class AutoTokenizerChoice:
+    """The result of AutoTokenizer for a folder.
+
+    Attributes:
+        loads: the class that it loads; None if it fails.
+        error: why it fails.
+        files: the files of the vocabulary that this class reads.
+        tokenizer_class: the class that tokenizer_config.json names, or config.json.
+        model_type: the type of the model in config.json.
+        is_overruled: whether transformers ignores `tokenizer_class` for this type of model, as known to be wrong.
+        has_code: whether the folder names code of its own (`auto_map`), which is not run here.
+        ids: the ids compared with those of tokenizer.json: "same", "same in text, other special tokens added" or
+            "other"; None if there is no tokenizer or no such file that `tokenizers` reads, or if its normalizer could
+            take all memory.
+        mismatch: the first text with other ids.
+    """
+
+    loads: str | None
+    error: str | None
+    files: list[str]
+    tokenizer_class: str | None
+    model_type: str | None
+    is_overruled: bool
+    has_code: bool
+    ids: str | None = None
+    mismatch: str | None = None
+
+    def rows(self) -> dict[str, str]:
+        """Return the rows of a table for people."""
+        why = [f"tokenizer_class {self.tokenizer_class}"] if self.tokenizer_class else []
+        why += [f"model_type {self.model_type}"] if self.model_type else []
+        why += ["which overrules tokenizer_class"] if self.is_overruled else []
+        why += ["code of the folder not run"] if self.has_code else []
+        loads = f"{self.loads} from {', '.join(self.files) or 'no file of a vocabulary'}"
+        rows = {
+            "AutoTokenizer": (loads if self.loads else f"fails: {self.error}") + f" ({', '.join(why) or 'no class'})"
+        }
+        if self.ids is not None:
+            shown = {SAME: "those of tokenizer.json", SAME_IN_TEXT: "those of tokenizer.json, but other special tokens"}
+            mismatch = "" if self.mismatch is None else ": " + self.mismatch.replace("\n", ";")
+            rows["its ids"] = shown.get(self.ids, "not those of tokenizer.json") + mismatch
+        return rows
 
 
 @dataclass(frozen=True)
@@ -175,26 +220,6 @@ def inspect(definition: Definition, format: Format, *, knows_pattern: bool = Tru
         fingerprint=model.fingerprint if knows_pattern else None,
         signature=model.signature if knows_pattern else None,
     )
-
-
-def inspect_folder(path: Path, definition: Definition, format: Format) -> Inspection:
-    """Summarize the definition that was read from a folder for transformers, and what AutoTokenizer loads from it.
-
-    Raises:
-        OSError, ValueError: a file of the folder cannot be read, or is not a JSON object.
-    """
-    found = inspect(definition, format)
-    chosen = auto_tokenizer_choice(path, definition)
-    return replace(found, contradictions=contradictions(path), auto_tokenizer=chosen)
-
-
-def inspect_refused(path: Path, error: Exception) -> Refusal | None:
-    """Return what AutoTokenizer loads from a folder that hf_bpe refuses; None if it loads nothing, too."""
-    try:
-        chosen, found = auto_tokenizer_choice(path), contradictions(path)
-    except (OSError, ValueError):
-        return None
-    return None if chosen.loads is None else Refusal(str(error), found, chosen)
 
 
 def _shown(canonical: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +22,7 @@ from hf_bpe.cli.tokenizers import FOLDER_HELP, PATTERN_HELP, existing
 from hf_bpe.pretokenizers._named_patterns import NAMES
 
 if TYPE_CHECKING:
+    from hf_bpe.conversion._inspection import AutoTokenizerChoice, Inspection
     from hf_bpe.formats._definition import Definition
     from hf_bpe.formats._format import Format
     from hf_bpe.formats._verification.sides import Side
@@ -111,7 +114,7 @@ def inspect(
     each other. No code of the folder is run. The exit code is 1 if hf_bpe refuses the tokenizer.
     """
     from hf_bpe.conversion import _hf_folder as hf_folder
-    from hf_bpe.conversion._inspection import Inspection, Refusal, inspect_folder, inspect_refused
+    from hf_bpe.conversion._inspection import Refusal
     from hf_bpe.conversion._inspection import inspect as inspected
     from hf_bpe.formats._format import PatternNeeded
 
@@ -125,14 +128,28 @@ def inspect(
             _, format, definition = _read(source, from_format, "none", special_token)
             found = inspected(definition, format, knows_pattern=False)
         except ValueError as error:
-            refused = inspect_refused(Path(source), error) if Path(source).is_dir() else None
-            if refused is not None:
+            refused = None
+            if Path(source).is_dir():
+                with suppress(OSError, ValueError):  # a file cannot be read, or is not a JSON object
+                    refused = Refusal(str(error), *_inspect_folder(Path(source)))
+            if refused is not None and refused.auto_tokenizer.loads is not None:
                 show(refused)
             raise
         else:
-            is_folder = format is hf_folder.FORMAT
-            found = inspect_folder(path, definition, format) if is_folder else inspected(definition, format)
+            found = inspected(definition, format)
+            if format is hf_folder.FORMAT:
+                contradictions, chosen = _inspect_folder(path, definition)
+                found = replace(found, contradictions=contradictions, auto_tokenizer=chosen)
     show(found)
+
+
+def _inspect_folder(path: Path, definition: Definition | None = None) -> tuple[list[str], AutoTokenizerChoice]:
+    """Return how the files of a folder contradict each other, and what AutoTokenizer loads from it."""
+    from hf_bpe.formats._consistency import contradictions
+    from hf_bpe.tokenizer._saving.auto_tokenizer import auto_tokenizer_choice
+
+    chosen = auto_tokenizer_choice(path, definition)
+    return contradictions(path), chosen
 
 
 _SIDE_HELP = f"{FOLDER_HELP} Or a pattern: {', '.join(NAMES)}, or pattern:EXPRESSION."

@@ -22,7 +22,7 @@ Force = Annotated[bool, option("Replace what is there.", "--force", "-f")]
 def check_folder(folder: Path, force: bool) -> None:
     """Raise an error unless a tokenizer can be saved in a folder without replacing another one."""
     check_output("path", folder)
-    from hf_bpe.conversion import FORMATS  # as late as transformers is imported
+    from hf_bpe.conversion import FORMATS  # not needed for --help
 
     if not folder.exists() and folder.suffix in {each.suffix for each in FORMATS.values() if each.suffix}:
         raise ValueError(

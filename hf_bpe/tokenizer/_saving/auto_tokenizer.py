@@ -7,11 +7,11 @@ its classes build their own pre-tokenizer instead of reading that of tokenizer.j
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_bpe._utils.advice import no_advice
 from hf_bpe._utils.callers import warn_caller
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
@@ -23,57 +23,12 @@ from hf_bpe.formats._verification.sides import Side, side_of_loaded
 from hf_bpe.normalizers._growth import is_bounded
 
 if TYPE_CHECKING:
+    from hf_bpe.conversion._inspection import AutoTokenizerChoice
     from hf_bpe.tokenizer._protocol import Tokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
 MODEL_CONFIG_FILE = "config.json"
 _MAX_ADDED_TOKENS = 64  # in texts that are compared, if nothing else is known of the tokenizer
-SAME, SAME_IN_TEXT, OTHERS = "same", "same in text, other special tokens added", "other"
-
-
-@dataclass(frozen=True)
-class AutoTokenizerChoice:
-    """The result of AutoTokenizer for a folder.
-
-    Attributes:
-        loads: the class that it loads; None if it fails.
-        error: why it fails.
-        files: the files of the vocabulary that this class reads.
-        tokenizer_class: the class that tokenizer_config.json names, or config.json.
-        model_type: the type of the model in config.json.
-        is_overruled: whether transformers ignores `tokenizer_class` for this type of model, as known to be wrong.
-        has_code: whether the folder names code of its own (`auto_map`), which is not run here.
-        ids: the ids compared with those of tokenizer.json: "same", "same in text, other special tokens added" or
-            "other"; None if there is no tokenizer or no such file that `tokenizers` reads, or if its normalizer could
-            take all memory.
-        mismatch: the first text with other ids.
-    """
-
-    loads: str | None
-    error: str | None
-    files: list[str]
-    tokenizer_class: str | None
-    model_type: str | None
-    is_overruled: bool
-    has_code: bool
-    ids: str | None = None
-    mismatch: str | None = None
-
-    def rows(self) -> dict[str, str]:
-        """Return the rows of a table for people."""
-        why = [f"tokenizer_class {self.tokenizer_class}"] if self.tokenizer_class else []
-        why += [f"model_type {self.model_type}"] if self.model_type else []
-        why += ["which overrules tokenizer_class"] if self.is_overruled else []
-        why += ["code of the folder not run"] if self.has_code else []
-        loads = f"{self.loads} from {', '.join(self.files) or 'no file of a vocabulary'}"
-        rows = {
-            "AutoTokenizer": (loads if self.loads else f"fails: {self.error}") + f" ({', '.join(why) or 'no class'})"
-        }
-        if self.ids is not None:
-            shown = {SAME: "those of tokenizer.json", SAME_IN_TEXT: "those of tokenizer.json, but other special tokens"}
-            mismatch = "" if self.mismatch is None else ": " + self.mismatch.replace("\n", ";")
-            rows["its ids"] = shown.get(self.ids, "not those of tokenizer.json") + mismatch
-        return rows
 
 
 def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) -> AutoTokenizerChoice:
@@ -85,7 +40,10 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
         OSError: a file cannot be read.
         ValueError: tokenizer_config.json or config.json is not a JSON object.
     """
-    from transformers.models.auto import tokenization_auto
+    with no_advice():
+        from transformers.models.auto import tokenization_auto
+
+    from hf_bpe.conversion._inspection import AutoTokenizerChoice  # not needed to load or save
 
     overruled = getattr(tokenization_auto, "MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS", ())  # not in 5.0
     config, model = (_read(folder / name) for name in (CONFIG_FILE, MODEL_CONFIG_FILE))
@@ -168,6 +126,8 @@ def load_with_auto_tokenizer(folder: Path) -> Any:
 
 def _compare(folder: Path, tokenizer: Any, definition: Definition | None) -> tuple[Mismatch | None, str | None]:
     from tokenizers import Tokenizer
+
+    from hf_bpe.conversion._inspection import OTHERS, SAME, SAME_IN_TEXT
 
     try:
         with panics_as_errors():
