@@ -54,28 +54,28 @@ def wrong_type(name: str, expected: str, value: object) -> TypeError:
     return TypeError(f"{name}: expected {expected}, got {short_repr(value)}")
 
 
-def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+def refuse_unknown(function: str, names: Iterable[str], options: Iterable[str]) -> None:
     """Raise a TypeError for the first option that a function does not know, and suggest a known one without underscore.
 
     >>> refuse_unknown("train", ["patern"], ["pattern", "vocab_size"])
     Traceback (most recent call last):
     TypeError: train: unknown option 'patern'; did you mean 'pattern'?
     """
-    known = {*known}
-    for name in given:
-        if name not in known:
-            public = sorted(each for each in known if not each.startswith("_") and each not in ("self", "cls"))
+    options = {*options}
+    for name in names:
+        if name not in options:
+            public = sorted(each for each in options if not each.startswith("_") and each not in ("self", "cls"))
             raise TypeError(f"{function}: unknown option {name!r:.80}; {_suggestion(function, name, public)}")
 
 
-def _suggestion(function: str, name: str, known: list[str]) -> str:
+def _suggestion(function: str, name: str, options: list[str]) -> str:
     # Names such as min_freq and eos begin like the option that is meant, or are a part of it.
-    close = difflib.get_close_matches(name, known, 1, 0.7)
-    close = close or [each for each in known if each.startswith(name) or (len(name) > 3 and name in each)]
-    close = close or difflib.get_close_matches(name, known, 1, 0.6)
+    close = difflib.get_close_matches(name, options, 1, 0.7)
+    close = close or [option for option in options if option.startswith(name) or (len(name) > 3 and name in option)]
+    close = close or difflib.get_close_matches(name, options, 1, 0.6)
     if close:
         return f"did you mean {close[0]!r}?"
-    return f"expected one of {', '.join(known)}" if len(known) <= 30 else f"help({function}) says which there are"
+    return f"expected one of {', '.join(options)}" if len(options) <= 30 else f"help({function}) says which there are"
 
 
 def check_int(name: str, value: Any, minimum: int | None = None, maximum: int | None = None) -> int:
@@ -241,21 +241,21 @@ def checked(**checks: Check) -> Callable[[Function], Function]:
         parameters = inspect.signature(function).parameters
         by_place = [
             (name, checks.get(name))
-            for name, each in parameters.items()
-            if each.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            for name, param in parameters.items()
+            if param.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         ]
-        kinds = {each.kind for each in parameters.values()}
-        by_name = [f"{name}=" for name, each in parameters.items() if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        kinds = {param.kind for param in parameters.values()}
+        by_name = [f"{name}=" for name, param in parameters.items() if param.kind is inspect.Parameter.KEYWORD_ONLY]
         if inspect.Parameter.VAR_POSITIONAL in kinds:
             by_name = []  # they may follow any number of arguments
         takes_any = inspect.Parameter.VAR_KEYWORD in kinds
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            given = [check(name, arg) if check else arg for arg, (name, check) in zip(args, by_place, strict=False)]
-            if len(args) > len(given) and by_name:
+            values = [check(name, arg) if check else arg for arg, (name, check) in zip(args, by_place, strict=False)]
+            if len(args) > len(values) and by_name:
                 raise TypeError(
-                    f"{function.__qualname__}: got {short_repr(args[len(given)])} without a name; give it as one of "
+                    f"{function.__qualname__}: got {short_repr(args[len(values)])} without a name; give it as one of "
                     f"{', '.join(by_name)}"
                 )
             for name in kwargs:
@@ -263,7 +263,7 @@ def checked(**checks: Check) -> Callable[[Function], Function]:
                     kwargs[name] = checks[name](name, kwargs[name])
                 elif not takes_any and name not in parameters:
                     refuse_unknown(function.__qualname__, [name], parameters)
-            return function(*given, *args[len(given) :], **kwargs)
+            return function(*values, *args[len(values) :], **kwargs)
 
         return call  # type: ignore[return-value]
 

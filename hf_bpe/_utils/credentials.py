@@ -24,8 +24,8 @@ def without_credentials(text: str, url: str = "") -> str:
     >>> without_credentials("zip://a@b.txt::abfs://container@account/c.zip")
     'zip://a@b.txt::abfs://container@account/c.zip'
     """
-    found = {match[2] for match in _BEFORE_HOST.finditer(url) if match[1] not in _PLACES}
-    for secret in sorted(found, key=len, reverse=True):
+    secrets = {match[2] for match in _BEFORE_HOST.finditer(url) if match[1] not in _PLACES}
+    for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, "…@")
     return _BEFORE_HOST.sub(lambda match: match[0] if match[1] in _PLACES else f"{match[1]}://…@", text)
 
@@ -40,5 +40,5 @@ def credentials_hidden(url: str) -> Iterator[None]:
         hidden = without_credentials(message, url)
         if hidden == message:
             raise
-        kind = next((each for each in _KINDS if isinstance(error, each)), OSError)
+        kind = next((kind for kind in _KINDS if isinstance(error, kind)), OSError)
         raise kind(hidden) from None  # whose message has them

@@ -58,7 +58,7 @@ def open_regular(path: str | os.PathLike[str], *, buffering: int = -1) -> Binary
 def open_checked(path: str | os.PathLike[str], mode: str, buffering: int, flags: int = 0) -> Any:
     """Open a file without waiting, with more flags of `os.open`; refuse anything else than a regular file."""
     flags |= getattr(os, "O_NONBLOCK", 0)
-    file = open(path, mode, buffering, opener=lambda path, given: os.open(path, given | flags, 0o666))  # noqa: SIM115
+    file = open(path, mode, buffering, opener=lambda path, base: os.open(path, base | flags, 0o666))  # noqa: SIM115
     try:
         check_regular(path, os.fstat(file.fileno()).st_mode)  # it may have been replaced since it was checked by name
     except OSError:

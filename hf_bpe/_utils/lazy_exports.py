@@ -35,8 +35,8 @@ def lazy_exports(
                 return getattr(import_module(modules[name]), name)
         if name in submodules:
             return import_module(f"{package}.{name}")
-        found = None if name.startswith("_") else other_names().get(name)
-        advice = "" if found is None else f"; in {package} it is {found}"
+        other = None if name.startswith("_") else other_names().get(name)
+        advice = "" if other is None else f"; in {package} it is {other}"
         raise AttributeError(f"module {package!r} has no attribute {name!r}{advice}", name=name)
 
     def dir_of_package() -> list[str]:

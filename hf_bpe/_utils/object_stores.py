@@ -107,8 +107,8 @@ def upload(file: Path, url: str, options: StorageOptions | None = None) -> None:
                 system.makedirs(str(where.parent), exist_ok=True)
             system.put_file(str(file), there)
             system.invalidate_cache()
-            if (found := system.info(there)["size"]) != size:
-                raise OSError(f"{found} bytes have arrived of {size}")
+            if (arrived := system.info(there)["size"]) != size:
+                raise OSError(f"{arrived} bytes have arrived of {size}")
             if not is_store:
                 system.mv(there, path)
         except Exception:
@@ -131,8 +131,8 @@ def download(file: Path, url: str, options: StorageOptions | None = None) -> Non
     with _errors_named(url, "read"):
         size = system.info(path)["size"]
         system.get_file(path, str(file))
-        if (found := file.stat().st_size) != size:
-            raise OSError(f"{found} bytes have arrived of {size}")
+        if (arrived := file.stat().st_size) != size:
+            raise OSError(f"{arrived} bytes have arrived of {size}")
 
 
 def transfer(
@@ -160,11 +160,11 @@ def sizes(url: str, options: StorageOptions | None = None, max_depth: int | None
     with _errors_named(url, "listed"):
         system.invalidate_cache()
         try:
-            found = system.find(path, maxdepth=max_depth, detail=True)
+            files = system.find(path, maxdepth=max_depth, detail=True)
         except FileNotFoundError:
             return {}
         folder = system._strip_protocol(path).rstrip("/")
-        inside = {name.removeprefix(folder).lstrip("/"): about["size"] for name, about in found.items()}
+        inside = {name.removeprefix(folder).lstrip("/"): about["size"] for name, about in files.items()}
         return {name: size for name, size in inside.items() if _is_safe(name)}
 
 
@@ -203,15 +203,15 @@ def as_local_folder(
     """
 
     def is_wanted(path: str) -> bool:
-        return any(path.count("/") == each.count("/") and fnmatchcase(path, each) for each in files)
+        return any(path.count("/") == pattern.count("/") and fnmatchcase(path, pattern) for pattern in files)
 
     with tempfile.TemporaryDirectory() as folder:
-        there = sizes(url, options, 1 + max(each.count("/") for each in files))
-        found = [name for name, size in there.items() if size <= max_bytes and is_wanted(name)]
-        if not found:
+        listing = sizes(url, options, 1 + max(pattern.count("/") for pattern in files))
+        chosen = [name for name, size in listing.items() if size <= max_bytes and is_wanted(name)]
+        if not chosen:
             where = repr(without_credentials(url))
             raise FileNotFoundError(f"no file of a tokenizer in {where}: expected {', '.join(files)}{advice(url)}")
-        transfer(download, ((Path(folder, name), join(url, name)) for name in found), options)
+        transfer(download, ((Path(folder, name), join(url, name)) for name in chosen), options)
         yield Path(folder)
 
 

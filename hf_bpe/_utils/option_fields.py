@@ -26,13 +26,13 @@ def option(default: Any, check: Check, record: str = "", **command: Any) -> Any:
 
 def option_fields(options: type) -> dict[str, Field[Any]]:
     """Return name → field of the options of a dataclass, in the order of its docstring."""
-    named = {each.name: each for each in fields(options) if each.metadata}
+    named = {option.name: option for option in fields(options) if option.metadata}
     return {name: named[name] for name in (*paragraphs_of(options), *named) if name in named}
 
 
 def checks_of(options: type) -> dict[str, Check]:
     """Return name → check of the options of a dataclass."""
-    return {name: each.metadata["check"] for name, each in option_fields(options).items()}
+    return {name: option.metadata["check"] for name, option in option_fields(options).items()}
 
 
 def paragraphs_of(options: type) -> dict[str, str]:
@@ -52,13 +52,13 @@ def with_options(options: type) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
         parameters = [*signature.parameters.values()][:-1]
-        for name, each in option_fields(options).items():
+        for name, option in option_fields(options).items():
             keyword = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(name, keyword, default=each.default, annotation=each.type))
+            parameters.append(inspect.Parameter(name, keyword, default=option.default, annotation=option.type))
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         if function.__doc__:
             function.__doc__ = re.sub(
-                "^( +)options: .*", lambda found: textwrap.indent(paragraphs, found[1]), function.__doc__, flags=re.M
+                "^( +)options: .*", lambda match: textwrap.indent(paragraphs, match[1]), function.__doc__, flags=re.M
             )
         return function
 

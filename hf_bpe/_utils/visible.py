@@ -103,14 +103,14 @@ def pieces(token: bytes) -> list[VisiblePart]:
     >>> "".join(piece.text for piece in pieces("\u200bé".encode() + b"\xe4\xbd"))
     '<U+200B>é<e4><bd>'
     """
-    found = []
+    parts = []
     for number, part in enumerate(_UNSEEN.split(token.decode("utf-8", "surrogateescape"))):
         if number % 2:
-            found.append(VisiblePart(_sign(part), True))
+            parts.append(VisiblePart(_sign(part), True))
         elif part:
-            found += [VisiblePart("◌", True)] if _JOINS.match(part) else []
-            found.append(VisiblePart(part, False))
-    return found
+            parts += [VisiblePart("◌", True)] if _JOINS.match(part) else []
+            parts.append(VisiblePart(part, False))
+    return parts
 
 
 def fold(shown: Iterable[VisiblePart]) -> list[VisiblePart]:
@@ -119,12 +119,12 @@ def fold(shown: Iterable[VisiblePart]) -> list[VisiblePart]:
     >>> "".join(piece.text for piece in fold(pieces(b"x" + b" " * 83)))
     'x·×83'
     """
-    found = []
+    folded = []
     for piece, run in groupby(shown):
         count = len([*run])
         is_long = piece.is_sign and count > _LONGEST_RUN
-        found += [VisiblePart(f"{piece.text}×{count}", True)] if is_long else [piece] * count
-    return found
+        folded += [VisiblePart(f"{piece.text}×{count}", True)] if is_long else [piece] * count
+    return folded
 
 
 def plain(token: bytes) -> str:
@@ -142,13 +142,13 @@ def legend(signs: Iterable[str]) -> dict[str, str]:
     >>> legend(["·", "<e4>", "<bd>", "·"])
     {'·': 'space', '<e4>': 'byte of a partial character'}
     """
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for sign in signs:
         other = "invisible character" if sign.startswith("<U+") else "byte of a partial character"
         meaning = _MEANINGS.get(sign, other)
-        if meaning not in found.values():
-            found[sign] = meaning
-    return found
+        if meaning not in meanings.values():
+            meanings[sign] = meaning
+    return meanings
 
 
 def html_of_pieces(shown: Iterable[VisiblePart], *, has_breaks: bool = False) -> str:

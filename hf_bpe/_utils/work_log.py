@@ -101,14 +101,14 @@ class WorkLog(Generic[Line]):
         self._file = open_own(self.path, "r+b")
         lines = _lines(self._file, self.path, self._kind)
         self._end = sum(len(line) + 1 for line in lines)
-        return _parse_all(lines, self.path, self._kind, parse, lambda found: self._check_same(found, header))
+        return _parse_all(lines, self.path, self._kind, parse, lambda settings: self._check_same(settings, header))
 
-    def _check_same(self, found: Mapping[str, Any], header: Mapping[str, Any]) -> None:
-        for name in {**found, **header}:
-            if found.get(name) != header.get(name):
+    def _check_same(self, settings: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        for name in {**settings, **header}:
+            if settings.get(name) != header.get(name):
                 raise _OtherWork(
                     f"{self.path}: expected a {self._kind.work} with {name} {header.get(name)!r:.240}, got "
-                    f"{found.get(name)!r:.240}; resume with the same input and options, or use another folder"
+                    f"{settings.get(name)!r:.240}; resume with the same input and options, or use another folder"
                 )
 
     def append(self, text: str) -> None:
