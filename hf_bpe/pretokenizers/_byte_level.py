@@ -12,8 +12,8 @@ import codecs
 def _printable_characters() -> list[str]:
     """Return the character of each byte: its own if that is printable, else the next free one from U+0100 on."""
     printable = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
-    others = [byte for byte in range(256) if byte not in printable]
-    return [chr(byte) if byte in printable else chr(256 + others.index(byte)) for byte in range(256)]
+    unprintable = [byte for byte in range(256) if byte not in printable]
+    return [chr(byte) if byte in printable else chr(256 + unprintable.index(byte)) for byte in range(256)]
 
 
 BYTE_TO_CHAR: list[str] = _printable_characters()

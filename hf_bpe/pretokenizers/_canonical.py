@@ -53,10 +53,10 @@ def _canonical_expression(pattern: str) -> str:
     if pattern in NAMES:
         return pattern
     if _LIKE_A_NAME.fullmatch(pattern) and len(pattern) <= MAX_LENGTH:
-        known, meant = ", ".join([*NAMES, "none"]), name_meant(pattern)
+        names, meant = ", ".join([*NAMES, "none"]), name_meant(pattern)
         advice = "" if meant is None else f"did you mean {meant!r}? "
         raise ValueError(
-            f"pattern {pattern!r:.80} is not known: {advice}{'Expected' if advice else 'expected'} one of {known}, or "
+            f"pattern {pattern!r:.80} is not known: {advice}{'Expected' if advice else 'expected'} one of {names}, or "
             "a regular expression"
         )
     if (name := _NAME_OF.get(pattern)) is not None:
@@ -77,12 +77,12 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
                 raise ValueError(f"Split: {stage.expression[:80]!r} cannot be used: {error}") from None
     if chain in _NAMES_OF_CHAINS:
         return _NAMES_OF_CHAINS[chain]
-    *others, last = chain.stages
+    *earlier, last = chain.stages
     if isinstance(last, Metaspace):
         return chain.canonical
-    if not others and last in _BUILT_IN:
+    if not earlier and last in _BUILT_IN:
         return _BUILT_IN[last]
-    only = others[0] if len(others) == 1 and last == ByteLevel() else None
+    only = earlier[0] if len(earlier) == 1 and last == ByteLevel() else None
     if isinstance(only, Split) and not only.is_literal:
         name = _NAME_OF.get(only.expression) or _names_of_trees().get(_tree(only.expression))
         # A named pattern matches all text, so keeping only the matches leaves nothing out.

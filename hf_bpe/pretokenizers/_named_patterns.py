@@ -221,9 +221,9 @@ def name_meant(name: str) -> str | None:
     >>> name_meant("GPT-4o"), name_meant("cl100"), name_meant("lama3"), name_meant("words")
     ('o200k', 'cl100k', 'llama3', None)
     """
-    known = {other: each for each, pattern in NAMED_PATTERNS.items() for other in (_plain(each), *pattern.also.split())}
-    close = difflib.get_close_matches(_plain(name), known, 1, 0.75)
-    return known[close[0]] if close else None
+    names = {alias: name for name, pattern in NAMED_PATTERNS.items() for alias in (_plain(name), *pattern.also.split())}
+    close = difflib.get_close_matches(_plain(name), names, 1, 0.75)
+    return names[close[0]] if close else None
 
 
 def _plain(name: str) -> str:

@@ -202,16 +202,16 @@ def stage_of_json(content: Mapping[str, Any]) -> Stage:
     kind = content.get("type")
     if kind not in STAGES:
         raise ValueError(f"pre-tokenizer {kind!r:.80}: expected one of {', '.join(STAGES)}, or a Sequence of them")
-    given = {**_OPTIONAL.get(kind, {}), **content}
+    entries = {**_OPTIONAL.get(kind, {}), **content}
     if kind == "Split":
         pattern = content.get("pattern")
         if not isinstance(pattern, Mapping) or [*pattern] not in (["Regex"], ["String"]):
             raise ValueError(f'Split: pattern: expected {{"Regex": …}} or {{"String": …}}, got {pattern!r:.80}')
         [(form, expression)] = pattern.items()
-        given |= {"expression": expression, "is_literal": form == "String"}
-    if kind == "Metaspace" and content.get("add_prefix_space") is False and given["prepend_scheme"] != "never":
-        raise ValueError(f"Metaspace: add_prefix_space is false, and prepend_scheme is {given['prepend_scheme']!r}")
+        entries |= {"expression": expression, "is_literal": form == "String"}
+    if kind == "Metaspace" and content.get("add_prefix_space") is False and entries["prepend_scheme"] != "never":
+        raise ValueError(f"Metaspace: add_prefix_space is false, and prepend_scheme is {entries['prepend_scheme']!r}")
     names = [field.name for field in fields(STAGES[kind])]
-    if missing := [name for name in names if name not in given]:
+    if missing := [name for name in names if name not in entries]:
         raise ValueError(f"{kind}: expected {missing[0]}, got {json.dumps(content, ensure_ascii=False):.200}")
-    return STAGES[kind](**{name: given[name] for name in names})
+    return STAGES[kind](**{name: entries[name] for name in names})

@@ -121,8 +121,8 @@ def first_uncertain_character(node: Node) -> str:
     >>> first_uncertain_character(parse(r" ?[a-z]+|\s+(?!\S)|\s+")), first_uncertain_character(parse(r" ?\p{L}+|\P{L}"))
     ('!', '')
     """
-    rest = without_properties(complement_of(_certain(node))).ranges
-    return next((chr(max(first, 0x20)) for first, last in rest if last >= 0x20), chr(rest[0][0]) if rest else "")
+    gaps = without_properties(complement_of(_certain(node))).ranges
+    return next((chr(max(first, 0x20)) for first, last in gaps if last >= 0x20), chr(gaps[0][0]) if gaps else "")
 
 
 def _certain(node: Node) -> CharacterSet:
@@ -144,14 +144,14 @@ def _certain(node: Node) -> CharacterSet:
 
 def _certain_of_sequence(parts: tuple[Node, ...]) -> CharacterSet:
     taken: CharacterSet = NOTHING  # what possessive parts before the required one take from it
-    found: CharacterSet | None = None
+    certain: CharacterSet | None = None
     for part in parts:
         body = part.body if isinstance(part, Atomic) else part
         if isinstance(body, Repeat) and not body.minimum:
-            if isinstance(part, Atomic) and found is None:
+            if isinstance(part, Atomic) and certain is None:
                 taken = union_of(taken, body.body.characters if isinstance(body.body, OneOf) else ANYTHING)
-        elif found is None:
-            found = _certain(part)
+        elif certain is None:
+            certain = _certain(part)
         else:
             return NOTHING
-    return NOTHING if found is None else intersection_of(found, complement_of(taken))
+    return NOTHING if certain is None else intersection_of(certain, complement_of(taken))

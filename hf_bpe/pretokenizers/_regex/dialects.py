@@ -122,8 +122,8 @@ def translate(expression: str) -> str:
     Traceback (most recent call last):
     ValueError: column 2: (?i), as tiktoken reads it, is not supported; expected an expression without it
     """
-    written, found = _read(expression)
-    for each in found:
+    written, constructs = _read(expression)
+    for each in constructs:
         if each.theirs is None:
             raise ValueError(
                 f"column {each.at + 1}: {each.source}, as tiktoken reads it, is not supported; expected an expression "
@@ -162,7 +162,7 @@ def check_is_clear(expression: str) -> None:
 def _read(expression: str) -> tuple[str, tuple[Difference, ...]]:
     reader = _DialectReader(expression)
     reader.read()
-    return "".join(reader.out), tuple(reader.found)
+    return "".join(reader.out), tuple(reader.differences)
 
 
 class _InlineFlags(NamedTuple):
@@ -180,7 +180,7 @@ class _DialectReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.out: list[str] = []  # one entry or more a token
-        self.found: list[Difference] = []
+        self.differences: list[Difference] = []
         self._at = 0
         self._flags = _InlineFlags()
         self._groups: list[tuple[int, int, _InlineFlags]] = []  # each: its places in output and text, flags before
@@ -230,7 +230,7 @@ class _DialectReader:
 
     def _differs(self, source: str, ours: str | None, theirs: str | None, *, at: int, is_silent: bool = False) -> str:
         """Note a difference, and return what to write."""
-        self.found.append(Difference(at, source, ours, theirs, is_silent))
+        self.differences.append(Difference(at, source, ours, theirs, is_silent))
         return source if theirs is None else theirs
 
     def _quantifier(self, match: re.Match[str]) -> None:
@@ -331,10 +331,10 @@ class _DialectReader:
         from hf_bpe.pretokenizers._regex.properties import find_property
 
         name = source[2:].strip("{}").removeprefix("^")
-        known = getattr(find_property(name), "name", None)
-        if known is None or known.lower() in _POSIX or name.lower() in _POSIX:
+        full_name = getattr(find_property(name), "name", None)
+        if full_name is None or full_name.lower() in _POSIX or name.lower() in _POSIX:
             return self._differs(source, None, None, at=start)
-        if self._flags.i and known not in _CASELESS:
+        if self._flags.i and full_name not in _CASELESS:
             return self._differs(f"{source} under (?i)", f"{source} outside of (?i)", None, at=start, is_silent=True)
         return source if "{" in source else f"{source[:2]}{{{name}}}"
 

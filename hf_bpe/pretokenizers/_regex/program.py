@@ -211,8 +211,8 @@ class _Compiler:
                 return self.compile(node, unmoved)
 
     def _choose(self, ways: Iterator[int]) -> int:
-        *others, chosen = ways
-        for way in reversed(others):
+        *earlier, chosen = ways
+        for way in reversed(earlier):
             chosen = self.add(Instruction(Opcode.SPLIT, way, chosen))
         return chosen
 
@@ -307,7 +307,7 @@ def _branches(node: Node) -> list[Node]:
         return [node]
     match node:
         case Alternation(branches):
-            return _at_most([each for branch in branches for each in _branches(branch)])
+            return _at_most([part for branch in branches for part in _branches(branch)])
         case Sequence(parts):
             return _joined(map(_branches, parts))
         case Repeat(body, minimum, maximum, _) if minimum == maximum:
@@ -317,10 +317,10 @@ def _branches(node: Node) -> list[Node]:
 
 
 def _joined(choices: Iterable[list[Node]]) -> list[Node]:
-    found: list[Node] = [Sequence(())]
+    sequences: list[Node] = [Sequence(())]
     for choice in choices:
-        found = _at_most([Sequence((before, part)) for before in found for part in choice])
-    return found
+        sequences = _at_most([Sequence((before, part)) for before in sequences for part in choice])
+    return sequences
 
 
 def _at_most(branches: list[Node]) -> list[Node]:
@@ -336,13 +336,13 @@ def _length(node: Node) -> int | None:
             return 1
         case Sequence(parts):
             lengths = [*map(_length, parts)]
-            return None if None in lengths else sum(each for each in lengths if each is not None)
+            return None if None in lengths else sum(length for length in lengths if length is not None)
         case Repeat(body, minimum, maximum, _) if minimum == maximum and (length := _length(body)) is not None:
             return minimum * length
         case Atomic(body):
             return _length(body)
-        case Alternation(branches) if len(found := {_length(branch) for branch in branches}) == 1:
-            return found.pop()
+        case Alternation(branches) if len(sizes := {_length(branch) for branch in branches}) == 1:
+            return sizes.pop()
         case Anchor() | LookAround():
             return 0
         case _:

@@ -166,12 +166,12 @@ def union_of(*members: CharacterSet) -> CharacterSet:
     """Return the union in a simple form: one `Ranges` where no member needs a property."""
     flat = [part for member in members for part in (member.members if isinstance(member, Union) else (member,))]
     ranges = ranges_of(*(pair for part in flat if isinstance(part, Ranges) for pair in part.ranges))
-    others = dict.fromkeys(part for part in flat if not isinstance(part, Ranges))
-    if ranges == ANYTHING or any(complement_of(part) in others for part in others):
+    sets = dict.fromkeys(part for part in flat if not isinstance(part, Ranges))
+    if ranges == ANYTHING or any(complement_of(part) in sets for part in sets):
         return ANYTHING
-    if not others:
+    if not sets:
         return ranges
-    parts = (ranges, *others) if ranges.ranges else (*others,)
+    parts = (ranges, *sets) if ranges.ranges else (*sets,)
     return parts[0] if len(parts) == 1 else Union(parts)
 
 
@@ -193,11 +193,11 @@ def complement_of(member: CharacterSet) -> CharacterSet:
 def intersection_of(*members: CharacterSet) -> CharacterSet:
     """Return the intersection in a simple form."""
     ranges = [member for member in members if isinstance(member, Ranges)]
-    others = dict.fromkeys(member for member in members if not isinstance(member, Ranges))
+    sets = dict.fromkeys(member for member in members if not isinstance(member, Ranges))
     common = complement_of(union_of(*map(complement_of, ranges)))
-    if common == NOTHING or any(complement_of(member) in others for member in others):
+    if common == NOTHING or any(complement_of(member) in sets for member in sets):
         return NOTHING
-    if not others:
+    if not sets:
         return common
-    parts = (common, *others) if common != ANYTHING else (*others,)
+    parts = (common, *sets) if common != ANYTHING else (*sets,)
     return parts[0] if len(parts) == 1 else Intersection(parts)
