@@ -75,13 +75,13 @@ class Backend:
         Raises:
             ValueError: see `apply`.
         """
-        known = self._known.get(text)
-        if known is None:
+        aligned = self._known.get(text)
+        if aligned is None:
             stretches = _STRETCH.findall(text)
-            known = joined((stretch, self._align(stretch)) for stretch in stretches)
+            aligned = joined((stretch, self._align(stretch)) for stretch in stretches)
             if len(self._known) < _MAX_KNOWN and len(text) <= _LONGEST_KNOWN:
-                self._known[text] = known
-        return known
+                self._known[text] = aligned
+        return aligned
 
     def _align(self, text: str) -> ByteAlignment:
         if not _NO_SURROGATES.match(text):

@@ -282,8 +282,8 @@ class Normalizer:
 
     @cached_property
     def _part(self) -> regex.Pattern[str]:
-        others = self._joined.pattern
-        return regex.compile(rf"(?:[\x00-\x7f](?!{others}))++|(?s:.){others}*+")
+        joined = self._joined.pattern
+        return regex.compile(rf"(?:[\x00-\x7f](?!{joined}))++|(?s:.){joined}*+")
 
     @cached_property
     def _backend(self) -> Backend:
