@@ -103,8 +103,8 @@ class BPEModel:
         if not isinstance(self.alphabet, Alphabet):
             raise wrong_type("alphabet", "a ByteAlphabet or CharacterAlphabet", self.alphabet)
         are_bytes = self.alphabet.is_bytes
-        given = check_special_tokens(self.special_tokens, are_bytes=are_bytes)
-        specials = sorted(given, key=lambda special: ids.get(special.encode(), -1))
+        specials = check_special_tokens(self.special_tokens, are_bytes=are_bytes)
+        specials = sorted(specials, key=lambda special: ids.get(special.encode(), -1))
         check_special_tokens_in(specials, ids, are_bytes=are_bytes)
         set_field = object.__setattr__  # the only way to set a field of a frozen dataclass
         set_field(self, "vocab", dict(self.vocab) if is_in_order else dict(zip(ids.values(), ids, strict=True)))
@@ -256,10 +256,10 @@ class BPEModel:
             made_by[token] = min(made_by.get(token, (last, len(token))), (last, len(token)))
         made = [token for token in self.vocab.values() if token in made_by]
         size = self.vocab_size + len({*reserved} - self.vocab.keys())
-        others = size - len(made)
-        if not isinstance(vocab_size, int) or not others <= vocab_size <= size:
-            raise ValueError(f"vocab_size: expected {others} to {size}, got {short_repr(vocab_size)}")
-        gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - others :]}
+        unmade = size - len(made)
+        if not isinstance(vocab_size, int) or not unmade <= vocab_size <= size:
+            raise ValueError(f"vocab_size: expected {unmade} to {size}, got {short_repr(vocab_size)}")
+        gone = {*sorted(made, key=made_by.__getitem__)[vocab_size - unmade :]}
         vocab = {token_id: token for token_id, token in self.vocab.items() if token not in gone}
         merges = [merge for merge in self.merges if gone.isdisjoint((*merge, b"".join(merge)))]
         return replace(self, vocab=vocab, merges=merges, origin=origin_of_first(merges, self))
