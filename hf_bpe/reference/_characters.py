@@ -68,9 +68,9 @@ class CharacterEncoder:
         if self._metaspace is not None and text:
             puts, texts = apply_metaspace(self._metaspace, text, is_first=is_first)
         start = -1 if puts else 0
-        for each in texts:
-            yield CharacterPreToken(each, start, self.encode_piece(each))
-            start += len(each)
+        for part in texts:
+            yield CharacterPreToken(part, start, self.encode_piece(part))
+            start += len(part)
 
     def encode_piece(self, text: str) -> list[SizedId]:
         """Return the ids of a pre-token.
@@ -79,7 +79,7 @@ class CharacterEncoder:
         -1 - the place of their id and size in a list.
         """
         symbols: list[int] = []
-        others: list[SizedId] = []
+        unmerged: list[SizedId] = []
         was_unknown = False
         for char in text:
             data = utf8(char)
@@ -91,13 +91,13 @@ class CharacterEncoder:
             elif not is_unknown:
                 new = [SizedId(self._ids[f"<0x{byte:02X}>"], 1) for byte in data]
             elif was_unknown and self._alphabet.fuse_unk:
-                others[-1] = others[-1]._replace(size=others[-1].size + len(data))
+                unmerged[-1] = unmerged[-1]._replace(size=unmerged[-1].size + len(data))
             else:
                 new = [SizedId(self._ids[str(self._alphabet.unk_token)], len(data))]
-            for each in new:
-                others.append(each)
-                symbols.append(-len(others))
+            for sized in new:
+                unmerged.append(sized)
+                symbols.append(-len(unmerged))
             was_unknown = is_unknown
         merged = merge_symbols(symbols, self._ranks)
         vocab = self.model.vocab
-        return [SizedId(each, len(vocab[each])) if each >= 0 else others[-1 - each] for each in merged]
+        return [SizedId(symbol, len(vocab[symbol])) if symbol >= 0 else unmerged[-1 - symbol] for symbol in merged]

@@ -140,21 +140,21 @@ def merge_with_dropout(symbols: list[int], ranks: Mapping[tuple[int, int], tuple
     def candidate(index: int) -> tuple[int, int] | None:
         if not 0 <= index < len(places) - 1:
             return None
-        found = ranks.get((at[places[index]], at[places[index + 1]]))
-        return None if found is None else (found[0], places[index])
+        merge = ranks.get((at[places[index]], at[places[index + 1]]))
+        return None if merge is None else (merge[0], places[index])
 
-    candidates = sorted(each for each in map(candidate, places) if each is not None)
+    candidates = sorted(pair for pair in map(candidate, places) if pair is not None)
     while True:
-        chosen = next((each for each in candidates if not draws.is_skipped()), None)
+        chosen = next((pair for pair in candidates if not draws.is_skipped()), None)
         if chosen is None:
             return [at[place] for place in places]
         index = bisect.bisect_left(places, chosen[1])
         around = range(index - 1, index + 2)
-        for each in map(candidate, around):
-            if each is not None:
-                del candidates[bisect.bisect_left(candidates, each)]
+        for pair in map(candidate, around):
+            if pair is not None:
+                del candidates[bisect.bisect_left(candidates, pair)]
         at[places[index]] = ranks[at[places[index]], at[places[index + 1]]][1]
         del places[index + 1]
-        for each in map(candidate, around[:2]):
-            if each is not None:
-                bisect.insort(candidates, each)
+        for pair in map(candidate, around[:2]):
+            if pair is not None:
+                bisect.insort(candidates, pair)

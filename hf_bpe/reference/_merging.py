@@ -23,27 +23,27 @@ def merge_symbols(symbols: list[int], ranks: Mapping[Pair, tuple[int, int]]) -> 
     previous = list(range(-1, end - 1))
     heap = []
     for left in range(end - 1):
-        found = ranks.get((symbols[left], symbols[left + 1]))
-        if found is not None:
-            heap.append((found[0], left))
+        merge = ranks.get((symbols[left], symbols[left + 1]))
+        if merge is not None:
+            heap.append((merge[0], left))
     heapq.heapify(heap)
     dropped = -1 << 62  # neither an id nor a negative number that is given
     while heap:
         rank, left = heapq.heappop(heap)
         right = following[left]
-        found = ranks.get((symbols[left], symbols[right])) if right < end else None
-        if found is None or found[0] != rank:
+        merge = ranks.get((symbols[left], symbols[right])) if right < end else None
+        if merge is None or merge[0] != rank:
             continue
-        symbols[left], symbols[right] = found[1], dropped
+        symbols[left], symbols[right] = merge[1], dropped
         after = following[left] = following[right]
         if after < end:
             previous[after] = left
-            found = ranks.get((symbols[left], symbols[after]))
-            if found is not None:
-                heapq.heappush(heap, (found[0], left))
+            merge = ranks.get((symbols[left], symbols[after]))
+            if merge is not None:
+                heapq.heappush(heap, (merge[0], left))
         before = previous[left]
         if before >= 0:
-            found = ranks.get((symbols[before], symbols[left]))
-            if found is not None:
-                heapq.heappush(heap, (found[0], before))
+            merge = ranks.get((symbols[before], symbols[left]))
+            if merge is not None:
+                heapq.heappush(heap, (merge[0], before))
     return [symbol for symbol in symbols if symbol != dropped]

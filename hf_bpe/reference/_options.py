@@ -65,17 +65,17 @@ class LearningOptions:
         None, and an empty value that is the default, have none; a limit of 0 has one.
         """
         return {
-            each.metadata["record"] or name: value
-            for name, each in option_fields(type(self)).items()
-            if (value := getattr(self, name)) is not None and (value or value != each.default)
+            option.metadata["record"] or name: value
+            for name, option in option_fields(type(self)).items()
+            if (value := getattr(self, name)) is not None and (value or value != option.default)
         }
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as JSON values, without those of superwords that are not set."""
         return {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if each.metadata or getattr(self, each.name) != each.default
+            option.name: getattr(self, option.name)
+            for option in fields(self)
+            if option.metadata or getattr(self, option.name) != option.default
         }
 
 

@@ -82,9 +82,9 @@ def learn_parity_merges(
     first_lengths = [words.length for words in measured]
     left = [True] * len(texts)
     last: deque[int] = deque(maxlen=window or 1)
-    found = ParityMerges([], [])
-    while len(found.merges) < options.max_merges and any(left):
-        if is_global := len(found.merges) < options.global_merges:
+    learned = ParityMerges([], [])
+    while len(learned.merges) < options.max_merges and any(left):
+        if is_global := len(learned.merges) < options.global_merges:
             chosen, words = len(texts), whole
         else:
             if ratios:
@@ -102,11 +102,11 @@ def learn_parity_merges(
                 break
             left[chosen] = False
             continue
-        found.merges.append(pair)
-        found.chosen.append(chosen)
-        for each in [whole, *texts, *(measured if measured is not texts else [])]:
-            each.merge(pair)
-    return found
+        learned.merges.append(pair)
+        learned.chosen.append(chosen)
+        for counted in [whole, *texts, *(measured if measured is not texts else [])]:
+            counted.merge(pair)
+    return learned
 
 
 def _worst_off(needs: Sequence[float], left: Sequence[bool], last: deque[int] | None, alpha: float) -> int:

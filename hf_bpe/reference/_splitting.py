@@ -155,8 +155,8 @@ def _with_metaspace(text: str, stage: Metaspace) -> list[_Placed]:
     puts, texts = apply_metaspace(stage, text, is_first=True) if text else (False, [])
     starts = [*([-1] if puts else []), *accumulate((len(utf8(char)) for char in text), initial=0)]
     ends = accumulate(map(len, texts))
-    begins = [starts[end - len(each)] for each, end in zip(texts, ends, strict=True)]
-    return [(each, begin, max(begin, 0)) for each, begin in zip(texts, begins, strict=True)]
+    begins = [starts[end - len(part)] for part, end in zip(texts, ends, strict=True)]
+    return [(part, begin, max(begin, 0)) for part, begin in zip(texts, begins, strict=True)]
 
 
 def apply_metaspace(stage: Metaspace, text: str, *, is_first: bool) -> tuple[bool, list[str]]:
@@ -171,8 +171,8 @@ def apply_metaspace(stage: Metaspace, text: str, *, is_first: bool) -> tuple[boo
     text = stage.replacement + text if puts else text
     if not stage.split:
         return puts, [text]
-    first, *others = text.split(stage.replacement)
-    return puts, [first, *(stage.replacement + each for each in others)][first == "" :]
+    first, *parts = text.split(stage.replacement)
+    return puts, [first, *(stage.replacement + part for part in parts)][first == "" :]
 
 
 def utf8(text: str) -> bytes:

@@ -211,18 +211,18 @@ def _merge_word(word: list[int], pair: Pair, merged: int) -> list[tuple[Pair, in
     """Merge a pair in a word, in place, from left to right; return each pair whose count changes, and by how much."""
     changes: list[tuple[Pair, int]] = []
     done: list[int] = []
-    rest = 0
-    while rest < len(word):
-        if word[rest] == pair[0] and rest + 1 < len(word) and word[rest + 1] == pair[1]:
+    at = 0
+    while at < len(word):
+        if word[at] == pair[0] and at + 1 < len(word) and word[at + 1] == pair[1]:
             changes.append((pair, -1))
             if done:
                 changes += [((done[-1], pair[0]), -1), ((done[-1], merged), 1)]
-            if rest + 2 < len(word):
-                changes += [((pair[1], word[rest + 2]), -1), ((merged, word[rest + 2]), 1)]
+            if at + 2 < len(word):
+                changes += [((pair[1], word[at + 2]), -1), ((merged, word[at + 2]), 1)]
             done.append(merged)
-            rest += 2
+            at += 2
         else:
-            done.append(word[rest])
-            rest += 1
+            done.append(word[at])
+            at += 1
     word[:] = done
     return changes

@@ -33,8 +33,8 @@ class TrainingAlphabet:
 
     def runs(self, word: str) -> Iterator[str]:
         """Yield the parts of a word that consist of characters of the alphabet."""
-        known = {*self.characters}
-        parts = ["".join(group) for is_known, group in groupby(word, known.__contains__) if is_known]
+        characters = {*self.characters}
+        parts = ["".join(group) for is_known, group in groupby(word, characters.__contains__) if is_known]
         yield from [text for text in ["".join(parts)] if text] if self.drops_others else parts
 
     def codes(self) -> list[int]:
@@ -50,12 +50,12 @@ class TrainingAlphabet:
 
 def count_characters(counts: Mapping[bytes, int]) -> Counter[str]:
     """Return how often each character occurs in counted pre-tokens; bytes that are not UTF-8 are left out."""
-    found: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
     for word, count in counts.items():
         for char in word.decode(errors="surrogateescape"):
             if not "\ud800" <= char <= "\udfff":
-                found[char] += count
-    return found
+                counted[char] += count
+    return counted
 
 
 def choose_characters(counts: Mapping[str, int], coverage: float, limit: int | None = None) -> str:
