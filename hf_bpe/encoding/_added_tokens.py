@@ -61,15 +61,15 @@ class AddedTokenSplitter:
         """
         spans: list[tuple[int, int, int | None]] = [(0, len(text), None)] if text else []
         for finder in self._rounds:
-            found: list[tuple[int, int, int | None]] = []
+            parts: list[tuple[int, int, int | None]] = []
             for start, stop, token_id in spans:
                 if token_id is None:
                     # Text outside the segment is not considered.
                     inside = self._split(finder, text[start:stop], split_special_tokens)
-                    found += [(start + begin, start + end, token) for begin, end, token in inside]
+                    parts += [(start + begin, start + end, token) for begin, end, token in inside]
                 else:
-                    found.append((start, stop, token_id))
-            spans = found
+                    parts.append((start, stop, token_id))
+            spans = parts
         return spans
 
     def _split(
@@ -173,8 +173,8 @@ def special_tokens_in(settings: Mapping[str, Any]) -> list[str | AddedToken]:
     """Return the special tokens in a tokenizer's settings: all named `…_token`, and the extra special tokens."""
     named = [value for name, value in settings.items() if name.endswith("_token")]
     extra = settings.get("extra_special_tokens", settings.get("additional_special_tokens")) or []
-    given = [*named, *(extra.values() if isinstance(extra, dict) else extra)]
-    return [token for token in given if isinstance(token, (str, AddedToken))]
+    values = [*named, *(extra.values() if isinstance(extra, dict) else extra)]
+    return [token for token in values if isinstance(token, (str, AddedToken))]
 
 
 def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int], texts: Mapping[int, str]) -> None:
@@ -192,9 +192,9 @@ def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int], texts: M
                 f"added_tokens_decoder: {content!r:.80} has the id {token_id}, which is the id of "
                 f"{texts[token_id]!r:.80}"
             )
-        if (known := vocab.get(content, ids[content])) != token_id:
+        if (old_id := vocab.get(content, ids[content])) != token_id:
             raise ValueError(
-                f"added_tokens_decoder: {content!r:.80} has the id {token_id}, but is already token {known}"
+                f"added_tokens_decoder: {content!r:.80} has the id {token_id}, but is already token {old_id}"
             )
 
 

@@ -209,9 +209,9 @@ def _combined(windows: list[list[tuple[int, int]]]) -> list[list[tuple[int, int]
     """Return the rows for all combinations of the sequences' windows, in the order of `tokenizers`."""
     if len(windows) == 1:
         return [[window] for window in windows[0]]
-    (first, *others), seconds = windows
+    (first, *later), seconds = windows
     return [
         [first, seconds[0]],
-        *([each, second] for each in others for second in seconds),
+        *([window, second] for window in later for second in seconds),
         *([first, second] for second in seconds[1:]),
     ]

@@ -48,13 +48,13 @@ class CharacterModelEncoder(NormalizingEncoder):
         model = core.model
         steps = model.normalization.steps
         has_spaces = writes_spaces(model)
-        others, prepends = _without_spaces(steps) if has_spaces else (steps, False)
+        kept, prepends = _without_spaces(steps) if has_spaces else (steps, False)
         # The core does not put a space before text, but its normalizer does, if tokens are searched in the result, or
         # if Metaspace puts one there, too, by its own rule.
         is_alone = model.pre_tokenizer.metaspace is None
         self._prepends = prepends and (not is_alone or any(token.normalized for token in added_tokens))
         self._reads_spaces = False  # until it is known
-        given = [*others, *([{**PREPENDS_SPACE, "prepend": " "}] if self._prepends else [])]
+        applied = [*kept, *([{**PREPENDS_SPACE, "prepend": " "}] if self._prepends else [])]
         is_searched_raw = WRITES_SPACE not in steps
         check_character_tokens(model, added_tokens)
         reads = [_READS_SPACE] if has_spaces else []
@@ -62,12 +62,12 @@ class CharacterModelEncoder(NormalizingEncoder):
             core.without_prefix() if self._prepends and is_alone else core,  # type: ignore[attr-defined]
             rebuild,
             added_tokens,
-            normalizer=Normalizer.of([*given, *reads]),
-            searches_raw_text=is_searched_raw and not others and not prepends,
+            normalizer=Normalizer.of([*applied, *reads]),
+            searches_raw_text=is_searched_raw and not kept and not prepends,
         )
         self._core = core
         # Whether all that normalization does is to read spaces.
-        self._reads_spaces = has_spaces and not given and self._is_clear
+        self._reads_spaces = has_spaces and not applied and self._is_clear
 
     @property
     def prepends_by_normalizer(self) -> bool:
@@ -172,17 +172,17 @@ def make_character_encoder(
 
 def _without_spaces(steps: Sequence[Step]) -> tuple[Sequence[Step], bool]:
     """Return steps without the last ones that only write spaces, and whether one puts a space before text."""
-    others, prepends = [*steps], 0
-    while others and others[-1] in (WRITES_SPACE, PREPENDS_SPACE) and prepends + (others[-1] == PREPENDS_SPACE) < 2:
-        prepends += others.pop() == PREPENDS_SPACE
-    return others, prepends == 1
+    kept, prepends = [*steps], 0
+    while kept and kept[-1] in (WRITES_SPACE, PREPENDS_SPACE) and prepends + (kept[-1] == PREPENDS_SPACE) < 2:
+        prepends += kept.pop() == PREPENDS_SPACE
+    return kept, prepends == 1
 
 
 def check_character_tokens(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...]) -> None:
     """Raise a ValueError if a model with characters cannot have an added token."""
     steps = model.normalization.steps
-    others, prepends = _without_spaces(steps)
-    if not writes_spaces(model) or WRITES_SPACE in steps or not (others or prepends):
+    kept, prepends = _without_spaces(steps)
+    if not writes_spaces(model) or WRITES_SPACE in steps or not (kept or prepends):
         return
     for token in added_tokens:
         if token.normalized and (prepends or " " in token.content or SPACE in token.content):

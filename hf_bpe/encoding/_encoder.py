@@ -65,8 +65,8 @@ class Options(NamedTuple):
     def __repr__(self) -> str:
         # Token files hold a digest of this, so the later fields are only shown if they are set.
         defaults = self._field_defaults
-        given = {name: value for name, value in self._asdict().items() if name in _DIGESTED or value != defaults[name]}
-        return f"Options({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        shown = {name: value for name, value in self._asdict().items() if name in _DIGESTED or value != defaults[name]}
+        return f"Options({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     @property
     def changes_segments(self) -> bool:
@@ -154,19 +154,19 @@ class Encoder(Protocol):
         """Return the ids of a text."""
 
     def text_encoder(
-        self, found: Options, as_text: Options, template_ids: TemplateIds, on_double_start: Callable[[], object] | None
+        self, usual: Options, as_text: Options, template_ids: TemplateIds, on_double_start: Callable[[], object] | None
     ) -> TextEncoder:
         """Return what encodes one text at a time, with what does not depend on the text looked up once.
 
         Args:
-            found, as_text: the options, unless special tokens are split and if they are.
+            usual, as_text: the options, unless special tokens are split and if they are.
             template_ids: the ids of the special tokens before a text and after it.
             on_double_start: called if the ids of a text begin with the token that the template puts first; or None.
         """
         encode, before, after = self.encode, *map(list, template_ids)
 
         def encode_text(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
-            ids = encode(text, as_text if split_special_tokens else found)
+            ids = encode(text, as_text if split_special_tokens else usual)
             if not add_special_tokens:
                 return ids
             if before and ids and ids[0] == before[0] and on_double_start is not None:

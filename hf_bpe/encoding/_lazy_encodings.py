@@ -153,12 +153,12 @@ class EncodedTexts(NamedTuple):
         if not len(numbers):
             return {}
         _, offsets, places = self.encoder.encode_with_offsets(self.texts, self.options)
-        found = {}
+        matched = {}
         for number, text in zip(numbers.tolist(), np.searchsorted(offsets, numbers, "right").tolist(), strict=True):
             begin, end, _ = places[number].tolist()
             piece = self.texts[text - 1][begin:end]
-            found[number] = piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
-        return found
+            matched[number] = piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
+        return matched
 
 
 class Encodings(Sequence[Encoding]):

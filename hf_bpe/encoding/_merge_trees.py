@@ -105,8 +105,8 @@ def last_pair(symbols: Iterable[bytes], rank_of: Callable[[bytes, bytes], float 
     parts = [*symbols]
 
     def rank(place: int) -> float:
-        found = rank_of(parts[place], parts[place + 1])
-        return _NEVER if found is None else found
+        merge_rank = rank_of(parts[place], parts[place + 1])
+        return _NEVER if merge_rank is None else merge_rank
 
     ranks = [*map(rank, range(len(parts) - 1))]
     while len(parts) > 2:

@@ -14,13 +14,13 @@ def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: Normalize
     Raises:
         ValueError: with another normalizer, two tokens become equal, or one becomes empty.
     """
-    found: dict[str, AddedTokenTuple] = {}
+    normalized: dict[str, AddedTokenTuple] = {}
     originals = {token.id: token.content for token in tokens}
     for token in sorted(tokens, key=lambda token: token.id):
         if not token.normalized:
             continue
         content = normalizer.apply(token.content)
-        first = found.setdefault(content, token._replace(content=content)).id
+        first = normalized.setdefault(content, token._replace(content=content)).id
         if not content:
             raise ValueError(
                 f"added token {token.content!r:.80} becomes empty by the normalizer {normalizer}, and tokenizers "
@@ -32,4 +32,4 @@ def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: Normalize
                 f"the normalizer {normalizer}, and tokenizers finds either of them by chance; expected different "
                 "ones, or normalized=False"
             )
-    return found
+    return normalized

@@ -187,14 +187,14 @@ class NormalizingEncoder(Encoder):
     def _find_changes(self, texts: list[AnyText]) -> Numbers | None:
         """Return the numbers of the texts that normalization may change; None if only `_is_whole` tells."""
         native = self._native_check
-        found: Numbers | None = None if native is None else native.texts_beyond_nfc(texts)
-        return found
+        numbers: Numbers | None = None if native is None else native.texts_beyond_nfc(texts)
+        return numbers
 
     def _find_changes_in(self, data: Buffer, begins: Numbers, ends: Numbers) -> Numbers | None:
         """Return what `_find_changes` does for texts in a buffer."""
         native = self._native_check
-        found: Numbers | None = None if native is None else native.spans_beyond_nfc(data, begins, ends)
-        return found
+        numbers: Numbers | None = None if native is None else native.spans_beyond_nfc(data, begins, ends)
+        return numbers
 
     @cached_property
     def _native_check(self) -> Any:
@@ -230,8 +230,8 @@ class NormalizingEncoder(Encoder):
             return self._is_clear  # the encoder refuses anything that is not text
         if self._looks_up and isinstance(text, str) and self._normalizer.is_local and not text.isascii():
             # What the cache holds was unchanged, and so is each part of it.
-            known = self._whole.known_characters(text, options)
-            text = text[self._normalizer.last_segment(text, known) :]
+            seen = self._whole.known_characters(text, options)
+            text = text[self._normalizer.last_segment(text, seen) :]
         return self._normalizer.is_unchanged(as_str(text))
 
     def _parts(self, text: AnyText, options: Options) -> list[Part] | None:
@@ -246,15 +246,15 @@ class NormalizingEncoder(Encoder):
         if self._are_whole(texts, options):
             return None
         parts = [self._parts(text, options) for text in texts]
-        whole = [index for index, each in enumerate(parts) if each is None]
+        whole = [index for index, segments in enumerate(parts) if segments is None]
         stretches: list[AnyText] = []
         places: list[DropoutPlace] = []
         starts: list[bool] = []  # whether the stretch is the beginning of a text
-        for index, each in enumerate(parts):
-            if each is None:
+        for index, segments in enumerate(parts):
+            if segments is None:
                 continue
             for number, (part, place) in enumerate(
-                zip(each, self._places(texts[index], each, options, index), strict=True)
+                zip(segments, self._places(texts[index], segments, options, index), strict=True)
             ):
                 if isinstance(part, bytes):
                     stretches.append(part)
@@ -269,7 +269,7 @@ class NormalizingEncoder(Encoder):
             rows = [np.array([part], np.uint32) if isinstance(part, int) else next(of_stretches) for part in parts]
             return np.concatenate([np.empty(0, np.uint32), *rows])
 
-        return [next(of_whole) if each is None else make_row(each) for each in parts]
+        return [next(of_whole) if segments is None else make_row(segments) for segments in parts]
 
     def _encode_stretches(
         self, stretches: list[AnyText], starts: list[bool], places: list[DropoutPlace], options: Options, threads: int
@@ -278,7 +278,7 @@ class NormalizingEncoder(Encoder):
             return _split_rows(self._stretches.encode_to_numpy(stretches, options.at(places), threads))
 
         def rows_where(is_start: bool) -> Iterator[Ids]:
-            chosen = [each is is_start for each in starts]
+            chosen = [flag is is_start for flag in starts]
             part = self._of_part(options.at([*compress(places, chosen)]), int(not is_start))
             return _split_rows(self._stretches.encode_to_numpy([*compress(stretches, chosen)], part, threads))
 

@@ -88,15 +88,15 @@ class PrefixCache:
         Raises:
             ValueError: there is none.
         """
-        known: Encoder | None = self._users.get(plain)
-        if known is None:
-            known = self._users.setdefault(plain, plain.with_prefix_cache(self._store))
-        return known
+        encoder: Encoder | None = self._users.get(plain)
+        if encoder is None:
+            encoder = self._users.setdefault(plain, plain.with_prefix_cache(self._store))
+        return encoder
 
     def pipeline(self, plain: Any) -> Any:
         """Return the pipeline that does what another one does, with this cache."""
-        known = self._users.get(plain)
-        return self._users.setdefault(plain, plain.with_changes(prefix_cache=self)) if known is None else known
+        pipeline = self._users.get(plain)
+        return self._users.setdefault(plain, plain.with_changes(prefix_cache=self)) if pipeline is None else pipeline
 
     @property
     def max_bytes(self) -> int:

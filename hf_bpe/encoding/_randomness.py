@@ -116,16 +116,16 @@ class Randomness(NamedTuple):
         return options._replace(dropout=dropout.at(*((number, 0) for number in numbers)))
 
 
-def options_of_call(options: Options, given: dict[str, Any], texts: int) -> Options:
+def options_of_call(options: Options, arguments: dict[str, Any], texts: int) -> Options:
     """Return the options of a call, from whose arguments those of randomness are removed."""
-    if given.keys().isdisjoint(NAMES):
+    if arguments.keys().isdisjoint(NAMES):
         return options  # what nearly all calls need, without the checks
-    values = {name: ARGUMENTS[name](name, given.pop(name, None)) for name in NAMES}
+    values = {name: ARGUMENTS[name](name, arguments.pop(name, None)) for name in NAMES}
     return Randomness.of(**values).options(options, texts)
 
 
-def refuse_randomness(given: Iterable[str]) -> None:
+def refuse_randomness(arguments: Iterable[str]) -> None:
     """Raise a TypeError if the arguments of a call of `BPETokenizerFast` ask for what only `BPETokenizer` does."""
-    for name in given:
+    for name in arguments:
         if name in NAMES:
             raise TypeError(f"{name}: only BPETokenizer encodes at random; load the tokenizer as that class")

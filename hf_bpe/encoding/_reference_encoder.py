@@ -154,16 +154,16 @@ class ReferenceEncoder(Encoder):
             raise ValueError("dropout: is not available for a model whose alphabet is characters")
         for piece in self._characters.pieces(text, is_first=start == 0 and not options.continued):
             numbers = [number for number, char in enumerate(piece.text, piece.start) for _ in utf8(char)]
-            ends = accumulate(each.size for each in piece.ids)
-            chars = [(numbers[end - each.size], numbers[end - 1]) for each, end in zip(piece.ids, ends, strict=True)]
+            ends = accumulate(sized.size for sized in piece.ids)
+            chars = [(numbers[end - sized.size], numbers[end - 1]) for sized, end in zip(piece.ids, ends, strict=True)]
             # What is put before the text has the place of its first character.
             spans = [(offsets[start + max(first, 0)], offsets[start + max(last + 1, 1)]) for first, last in chars]
-            yield [each.id for each in piece.ids], spans
+            yield [sized.id for sized in piece.ids], spans
 
     def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
         if self._characters is not None:
             pieces = (self._characters.encode_piece(word.decode("utf-8", "surrogateescape")) for word in words)
-            return _in_arrays([[each.id for each in piece] for piece in pieces])
+            return _in_arrays([[sized.id for sized in piece] for piece in pieces])
         encoder = ByteEncoder(self._model.with_checked(ignore_merges=False, drop_missing_bytes=False))
         return _in_arrays([encoder.known(encoder.encode_word(word), unknown_id) for word in words])
 
@@ -171,8 +171,8 @@ class ReferenceEncoder(Encoder):
         return 0  # no place is known, so `encode_iterable` holds the whole text
 
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
-        known = [index(token_id) for token_id in [*ids]]  # a copy, for `__index__` may change the list
-        return b"".join([self._contents[each] for each in known if not is_skipped(each, skipped)])
+        numbers = [index(token_id) for token_id in [*ids]]  # a copy, for `__index__` may change the list
+        return b"".join([self._contents[number] for number in numbers if not is_skipped(number, skipped)])
 
     # What is computed for many texts at once.
 

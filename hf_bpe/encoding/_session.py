@@ -173,24 +173,24 @@ class Session:
         >>> session.ids
         [257, 32, 108, 111, 119, 101, 114]
         """
-        given = [*check_ids("ids", as_lists("ids", ids))]
+        new_ids = [*check_ids("ids", as_lists("ids", ids))]
         if self._puts_spaces:
             raise ValueError(
                 "append_ids: this tokenizer puts a space before whatever it encodes (add_prefix_space, or a normalizer "
                 "with Prepend), so text cannot continue ids; encode text and ids by themselves and join the ids"
             )
         try:
-            self._encoder.decode(given, b"")
+            self._encoder.decode(new_ids, b"")
         except (KeyError, OverflowError) as error:
             raise ValueError(f"ids: {error} is not in the vocabulary; expected ids of tokens") from None
         with self._turn:
             last = with_tail(self._state)
-            if given:
-                row = np.array(given, np.uint32)
+            if new_ids:
+                row = np.array(new_ids, np.uint32)
                 num_ids = last.num_ids + len(row)
-                last = Block(last, "", row, last.characters, num_ids, last.known, is_text=False)
+                last = Block(last, "", row, last.characters, num_ids, last.seen, is_text=False)
                 self._state = SessionState(last)
-            return Change(0, given)
+            return Change(0, new_ids)
 
     def truncate(self, num_characters: int) -> Change:
         """Keep the first characters of the text; return the change of the ids, see `append`.
@@ -249,7 +249,7 @@ class Session:
         """Keep the first `size` characters, and append text."""
         state = self._state
         last, texts, ids = state.last, [state.tail], [state.tail_ids]
-        while last.before is not None and last.known > size:
+        while last.before is not None and last.seen > size:
             texts.append(last.text)
             ids.append(last.ids)
             last = last.before
@@ -261,11 +261,11 @@ class Session:
         """Return the state with some text after a block, and the ids of this text."""
         text = _repaired(text)
         start = last.characters
-        parts, known = self._parts(text)
+        parts, seen = self._parts(text)
         threads = default_threads() if len(text) >= _FOR_THREADS else 1
         ids, offsets = self._encode([*parts], self._continues(last), threads)
         tail = parts.pop()
-        for part, place, (begin, end) in zip(parts, known, pairwise(offsets.tolist()), strict=False):
+        for part, place, (begin, end) in zip(parts, seen, pairwise(offsets.tolist()), strict=False):
             last = joined(last, part, ids[begin:end], start + place)
         # `ids` would be kept as a whole by a part of it.
         return SessionState(last, tail, ids[offsets[-2] :].copy()), ids
@@ -298,25 +298,25 @@ class Session:
         if self._encoder.model.alphabet.is_bytes or len(parts) == 1:
             return self._encoder.encode_to_numpy(parts, self._options, threads)
         first, offsets = self._encoder.encode_to_numpy(parts[:1], self._options, threads)
-        others, others_offsets = self._encoder.encode_to_numpy(parts[1:], self._continued, threads)
-        return np.concatenate([first, others]), np.concatenate([offsets, others_offsets[1:] + len(first)])
+        rest, rest_offsets = self._encoder.encode_to_numpy(parts[1:], self._continued, threads)
+        return np.concatenate([first, rest]), np.concatenate([offsets, rest_offsets[1:] + len(first)])
 
     def _parts(self, text: str) -> tuple[list[str], list[int]]:
         """Cut text; return the parts, of which the last is not complete, and how much was known at each cut."""
-        parts, known = [], []
+        parts, seen = [], []
         start, width = 0, BLOCK
         while start < len(text):
             stop = min(start + width, len(text))
             cut = self._find_cut(text[start:stop])
             if cut > 0:
                 parts.append(text[start : start + cut])
-                known.append(stop)
+                seen.append(stop)
                 start, width = start + cut, BLOCK
             else:
                 width *= 2
             if stop == len(text):
                 break
-        return [*parts, text[start:]], known
+        return [*parts, text[start:]], seen
 
     def _find_cut(self, text: str) -> int:
         """Return the last position at which text may be cut, whatever follows; 0 if none is known."""

@@ -25,7 +25,7 @@ class Block(NamedTuple):
         text: its text; "" for appended ids.
         ids: its ids.
         characters, num_ids: the numbers from the beginning of the session to its end.
-        known: the cuts up to its end were decided by the first characters of the text, as many as this.
+        seen: the cuts up to its end were decided by the first characters of the text, as many as this.
         is_text: whether the text that follows in a block may be joined to it.
     """
 
@@ -34,7 +34,7 @@ class Block(NamedTuple):
     ids: Ids
     characters: int
     num_ids: int
-    known: int
+    seen: int
     is_text: bool = True
 
 
@@ -60,13 +60,13 @@ def with_tail(state: SessionState) -> Block:
     return Block(last, tail, ids, characters, last.num_ids + len(ids), characters, is_text=True)
 
 
-def joined(last: Block, text: str, ids: Ids, known: int) -> Block:
+def joined(last: Block, text: str, ids: Ids, seen: int) -> Block:
     """Return the block after another one, or both as one if they are small."""
     characters, num_ids = last.characters + len(text), last.num_ids + len(ids)
-    known = max(known, last.known)
+    seen = max(seen, last.seen)
     if last.before is not None and last.is_text and len(last.text) + len(text) <= BLOCK:
-        return Block(last.before, last.text + text, np.concatenate([last.ids, ids]), characters, num_ids, known)
-    return Block(last, text, ids.copy(), characters, num_ids, known)
+        return Block(last.before, last.text + text, np.concatenate([last.ids, ids]), characters, num_ids, seen)
+    return Block(last, text, ids.copy(), characters, num_ids, seen)
 
 
 def blocks_until(last: Block) -> Iterator[Block]:

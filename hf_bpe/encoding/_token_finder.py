@@ -74,8 +74,8 @@ class TokenFinder(Generic[AnyStr]):
             if match is None or match.start() >= stop:
                 return
             start, last = match.start(), min(match.start() + block, stop)
-            found = self._automaton.find(text[start : min(last + self.longest - 1, end)], last - start)
-            for place, token in reversed(found):
+            tokens = self._automaton.find(text[start : min(last + self.longest - 1, end)], last - start)
+            for place, token in reversed(tokens):
                 yield start + place, self._tokens[token]
             start = last
 
@@ -104,7 +104,7 @@ class _Automaton:
     def find(self, text: Any, stop: int) -> list[tuple[int, int]]:
         """Return each position before `stop` at which a token begins, and the longest one, from right to left."""
         codes, more, fallbacks, tokens = self._codes, self._more_children, self._fallbacks, self._tokens
-        found = []
+        begins = []
         node, at = 0, len(text)
         for code in reversed(_code_points(text)):
             at -= 1
@@ -119,8 +119,8 @@ class _Automaton:
             else:
                 node += 1
             if tokens[node] >= 0 and at < stop:
-                found.append((at, tokens[node]))
-        return found
+                begins.append((at, tokens[node]))
+        return begins
 
     def _child(self, node: int, code: int) -> int | None:
         if self._codes[node + 1] == code:

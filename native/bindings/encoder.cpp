@@ -11,10 +11,10 @@ namespace {
 // few references to the same objects, for which they would wait for each other without a GIL.
 class PyTextEncoder {
  public:
-  PyTextEncoder(const PyEncoder& encoder, const GivenOptions& found, const GivenOptions& as_text,
+  PyTextEncoder(const PyEncoder& encoder, const GivenOptions& usual, const GivenOptions& as_text,
                 const GivenTemplate& template_ids, nb::object on_double_start)
       : encoder_(encoder),
-        ways_{Way{options_of(found, 1), encoder.how(found)}, Way{options_of(as_text, 1), encoder.how(as_text)}},
+        ways_{Way{options_of(usual, 1), encoder.how(usual)}, Way{options_of(as_text, 1), encoder.how(as_text)}},
         on_double_start_(std::move(on_double_start)) {
     std::vector<Ids> special = special_ids_of(template_ids.value);
     if (special.size() != 2) throw nb::value_error("template_ids: expected those before a text and after it");
@@ -155,13 +155,13 @@ Args:
            nb::sig("def encode(self, text: AnyText, options: Options) -> list[int]"))
       .def(
           "text_encoder",
-          [](const PyEncoder& self, const GivenOptions& found, const GivenOptions& as_text,
+          [](const PyEncoder& self, const GivenOptions& usual, const GivenOptions& as_text,
              const GivenTemplate& template_ids, nb::object on_double_start) {
-            PyTextEncoder made(self, found, as_text, template_ids, std::move(on_double_start));
+            PyTextEncoder made(self, usual, as_text, template_ids, std::move(on_double_start));
             return nb::object(nb::cast(std::move(made)).attr("encode"));
           },
-          "found"_a, "as_text"_a, "template_ids"_a, "on_double_start"_a.none(),
-          nb::sig("def text_encoder(self, found: Options, as_text: Options, template_ids: TemplateIds, "
+          "usual"_a, "as_text"_a, "template_ids"_a, "on_double_start"_a.none(),
+          nb::sig("def text_encoder(self, usual: Options, as_text: Options, template_ids: TemplateIds, "
                   "on_double_start: Callable[[], object] | None) -> Callable[[AnyText, bool, bool], list[int]]"))
       .def("encode_batch", &PyEncoder::encode_batch, "texts"_a, "options"_a, "threads"_a)
       .def("encode_to_numpy", &PyEncoder::encode_to_numpy, "texts"_a, "options"_a, "threads"_a)

@@ -108,15 +108,15 @@ def test_native_ids_are_those_of_the_reference(native, data, tokens, options):
 @given(st.data(), added_tokens(), options, st.lists(st.integers(0, 255), max_size=2), st.lists(st.just(9), max_size=1))
 def test_text_encoder_puts_the_ids_of_encode_into_the_template(native, data, tokens, options, before, after):
     fast, slow = data.draw(encoders(native, tokens))
-    found, as_text = (options._replace(split_special_tokens=flag) for flag in (False, True))
+    usual, as_text = (options._replace(split_special_tokens=flag) for flag in (False, True))
     doubled, doubled_slowly = [], []
-    encode = fast.text_encoder(found, as_text, (before, after), lambda: doubled.append(text))
-    encode_slowly = slow.text_encoder(found, as_text, (tuple(before), after), lambda: doubled_slowly.append(text))
+    encode = fast.text_encoder(usual, as_text, (before, after), lambda: doubled.append(text))
+    encode_slowly = slow.text_encoder(usual, as_text, (tuple(before), after), lambda: doubled_slowly.append(text))
     texts = data.draw(st.lists(texts_with(tokens) | of_tokens(fast.model), max_size=5))
     starts = []
     for text in [*texts, "", "".join(map(chr, before)), "ab " * 1500]:
         for splits in (False, True):
-            ids = slow.encode(text, as_text if splits else found)
+            ids = slow.encode(text, as_text if splits else usual)
             assert encode(text, splits, False) == encode_slowly(text, splits, False) == ids
             assert encode(text, splits, 1) == encode_slowly(text, splits, 1) == [*before, *ids, *after]
             starts += [text] if before and ids[:1] == before[:1] else []
