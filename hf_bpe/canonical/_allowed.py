@@ -105,9 +105,9 @@ class AllowedTokens:
 
     def after(self, ids: Sequence[int]) -> Bits:
         """Return the tokens that may follow ids, as packed bits."""
-        found = self._after_ids(ids)
-        bits = found.bits
-        for token_id in found.to_be_continued:
+        after = self._after_ids(ids)
+        bits = after.bits
+        for token_id in after.to_be_continued:
             if bits[token_id >> 3] >> (7 - (token_id & 7)) & 1 and not self._may_continue([*ids, token_id]):
                 bits = bits.copy()
                 bits[token_id >> 3] &= ~np.uint8(1 << (7 - (token_id & 7)))
@@ -115,10 +115,10 @@ class AllowedTokens:
 
     def _may_continue(self, ids: Sequence[int]) -> bool:
         """Say whether some text has ids that begin with these, whose last pre-token is not yet complete."""
-        found = self._after_ids(ids)
+        after = self._after_ids(ids)
         return (
-            found.is_complete
-            or bool((found.bits & ~self._bits(found.to_be_continued)).any())
+            after.is_complete
+            or bool((after.bits & ~self._bits(after.to_be_continued)).any())
             or bool(self.after(ids).any())
         )
 
@@ -126,11 +126,11 @@ class AllowedTokens:
         tail_ids = self._tail(ids)
         if tail_ids is None:
             return _After(self._none(), False, ())
-        found = self._after(tuple(tail_ids))
-        bits = self._without_completions(found.bits, ids)
+        after = self._after(tuple(tail_ids))
+        bits = self._without_completions(after.bits, ids)
         if self._form is not None:
             bits = bits & (self._form.after(self._last_segment(ids)) | self._added_bits)
-        return found._replace(bits=bits)
+        return after._replace(bits=bits)
 
     def _after_tail(self, tail_ids: tuple[int, ...]) -> _After:
         tail = [*map(self._ordinary.__getitem__, tail_ids)]
@@ -142,25 +142,25 @@ class AllowedTokens:
         context = find_context(b"".join(tail), ends, words)
         if context is None:
             return _After(self._none(), False, ())
-        found = self._continuations.after(context)
-        allowed = found.apart
+        after = self._continuations.after(context)
+        allowed = after.apart
         to_be_continued: tuple[int, ...] = ()
         if tail_ids:
             row = self._neighbors.row(tail_ids[-1])
-            joined = found.joined.copy()
+            joined = after.joined.copy()
             joined[: len(row)] &= row
             joined[len(row) :] = 0
             allowed = allowed | joined
             if self._whole_words is not None:
-                only_joined = joined & ~found.apart
+                only_joined = joined & ~after.apart
                 to_be_continued = tuple(
                     token_id
                     for token_id in map(self._ids_of_tokens.get, self._whole_words.rests(tail))
                     if token_id is not None and only_joined[token_id >> 3] >> (7 - (token_id & 7)) & 1
                 )
-        if found.is_complete:
+        if after.is_complete:
             allowed = allowed | self._added_bits
-        return _After(allowed, found.is_complete, to_be_continued)
+        return _After(allowed, after.is_complete, to_be_continued)
 
     @cached_property
     def _ids_of_tokens(self) -> dict[bytes, int]:
@@ -294,8 +294,8 @@ def _ids_with_contents(vocab: Mapping[int, bytes], contents: Iterable[bytes]) ->
 
 def _check(model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
     if model.pattern is not None and not model.pre_tokenizer.has_scanner:
-        known = ", ".join(sorted(WITH_SCANNER))
-        raise ValueError(f"{_REFUSED}its pattern is {short_repr(model.pattern)}, expected one of {known}, or None")
+        names = ", ".join(sorted(WITH_SCANNER))
+        raise ValueError(f"{_REFUSED}its pattern is {short_repr(model.pattern)}, expected one of {names}, or None")
     if not (model.normalization.is_identity or model.normalization.is_nfc):
         raise ValueError(f"{_REFUSED}it has the normalizer {short_repr(model.normalizer)}, expected 'NFC' or none")
     for token in added_tokens if model.normalization.is_nfc else ():

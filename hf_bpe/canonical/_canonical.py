@@ -77,16 +77,16 @@ class CanonicalIds:
 
         If the text is not UTF-8, that may be the id with the first byte that is no text.
         """
-        given = self._checked(ids)
-        data = self._bytes(given)
-        found = self._encoder.encode(data, self._options)
-        places = [place for place, (old, new) in enumerate(zip(given, found, strict=False)) if old != new][:1]
-        if not places and len(given) != len(found):
-            places = [min(len(given), len(found))]
+        row = self._checked(ids)
+        data = self._bytes(row)
+        canonical = self._encoder.encode(data, self._options)
+        places = [place for place, (old, new) in enumerate(zip(row, canonical, strict=False)) if old != new][:1]
+        if not places and len(row) != len(canonical):
+            places = [min(len(row), len(canonical))]
         try:
             data.decode()
         except UnicodeDecodeError as error:
-            ends = accumulate(len(self._bytes([token_id])) for token_id in given)
+            ends = accumulate(len(self._bytes([token_id])) for token_id in row)
             places.append(next(place for place, end in enumerate(ends) if end > error.start))
         return min(places, default=None)
 
@@ -97,33 +97,33 @@ class CanonicalIds:
         time in proportion to the ids, and to the square of the ids between two places at which text may be cut, as in
         words of thousands of letters; without a pattern, in proportion to the ids and their logarithm.
         """
-        given = self._checked(ids)
+        row = self._checked(ids)
         if self._is_prefix_closed:
-            return given[: self._bisected_prefix(given)]
-        first = self.first_noncanonical(given)
+            return row[: self._bisected_prefix(row)]
+        first = self.first_noncanonical(row)
         if first is None:
-            return given
+            return row
         # Before the last place at which the text up to there may be cut, nothing depends on what follows.
-        data = self._bytes(given[:first])
+        data = self._bytes(row[:first])
         cut = self._encoder.find_last_cut(data, self._options)
-        stop = longest = start = self._number_of_kept(given[:first], data[:cut]) or 0
-        while stop < len(given):
+        stop = longest = start = self._number_of_kept(row[:first], data[:cut]) or 0
+        while stop < len(row):
             stop += 1
-            data = self._bytes(given[start:stop])
+            data = self._bytes(row[start:stop])
             decoded = decode_beginning(data)
             if decoded is None:
                 break
-            if self._encoder.encode(data, self._options) == given[start:stop] and is_utf8(data):
+            if self._encoder.encode(data, self._options) == row[start:stop] and is_utf8(data):
                 longest = stop
             cut = self._encoder.find_last_cut(data, self._options)
             if cut == 0 and len(data) > _LONG:
                 cut = len(decoded[0][: self._settled_cuts.find_last(decoded[0])].encode())
             if cut > 0:
-                kept = self._number_of_kept(given[start:stop], data[:cut])
+                kept = self._number_of_kept(row[start:stop], data[:cut])
                 if kept is None:
                     break
                 start += kept
-        return given[:longest]
+        return row[:longest]
 
     @cached_property
     def _settled_cuts(self) -> SettledCuts:
@@ -184,20 +184,20 @@ class CanonicalIds:
         >>> tokenizer.canonical_ids().heal(tokenizer.encode("low lo"))
         Healing(removed=3, data=b' lo')
         """
-        given = self._checked(prompt_ids)
+        row = self._checked(prompt_ids)
         allowed = self._allowed_or_error
         if isinstance(allowed, ValueError):
             raise ValueError(
                 "prompts of this tokenizer cannot be healed, because it is not known which of the last ids every "
                 f"continuation keeps ({allowed}); end prompts where a token is sure to end, as after a special token"
             )
-        kept = kept_in_all(allowed, given)
-        data = self._bytes(given)
-        for beginning in allowed.beginnings_at_end(given):  # an added token takes the text before its end
+        kept = kept_in_all(allowed, row)
+        data = self._bytes(row)
+        for beginning in allowed.beginnings_at_end(row):  # an added token takes the text before its end
             before = self._encoder.encode(data[: len(data) - len(beginning)], self._options)
-            same = (number for number, pair in enumerate(zip(given, before, strict=False)) if pair[0] != pair[1])
-            kept = min(kept, next(same, min(len(given), len(before))))
-        return Healing(len(given) - kept, self._bytes(given[kept:]))
+            same = (number for number, pair in enumerate(zip(row, before, strict=False)) if pair[0] != pair[1])
+            kept = min(kept, next(same, min(len(row), len(before))))
+        return Healing(len(row) - kept, self._bytes(row[kept:]))
 
     def allowed_next(self, ids: Sequence[int], *, packed: bool = False) -> npt.NDArray[Any]:
         """Return which tokens may follow ids and leave them viable.

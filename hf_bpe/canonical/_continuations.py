@@ -175,13 +175,13 @@ class _Groups(NamedTuple):
         of_token = np.full(size, -1, np.int64)
         samples: list[bytes] = []
         keys = _keys(tokens, is_late)
-        found = []
+        groups = []
         for token, key in zip(tokens.tokens, keys, strict=True):
             number = -1 if key is None else numbers.setdefault(key, len(numbers))
             if number == len(samples):
                 samples.append(token)
-            found.append(number)
-        of_token[tokens.ids] = found
+            groups.append(number)
+        of_token[tokens.ids] = groups
         starts = [(number, b"", token) for number, token in enumerate(samples) if not _continues(token)]
         return cls(of_token, samples, _following_all([*starts, (len(samples), b"", b"")], is_late))
 
@@ -251,8 +251,8 @@ def find_context(
             return None
         sample += rest
     in_sample[len(text)] = len(sample)
-    known = ((in_sample.get(start), in_sample.get(stop)) for start, stop in words)
-    pairs = tuple((start, stop) for start, stop in known if start is not None and stop is not None)
+    spans = ((in_sample.get(start), in_sample.get(stop)) for start, stop in words)
+    pairs = tuple((start, stop) for start, stop in spans if start is not None and stop is not None)
     return Context(bytes(sample), tuple(places), pairs)
 
 
@@ -301,7 +301,7 @@ def _keys(tokens: TokenTexts, is_late: bool) -> list[object]:
     for number in np.flatnonzero(is_apart).tolist():
         keys[number] = _group(tokens.tokens[number], is_late)
     if is_late:
-        known: dict[tuple[bytes, bytes], object] = {}
+        groups: dict[tuple[bytes, bytes], object] = {}
         is_suffix = np.isin(tokens.codes, [*map(ord, SUFFIXES)])
         begins_so = np.zeros(len(keys), bool)
         begins_so[tokens.sizes > 0] = is_suffix[tokens.begins[tokens.sizes > 0]]
@@ -309,9 +309,9 @@ def _keys(tokens: TokenTexts, is_late: bool) -> list[object]:
             begin, size = int(tokens.begins[number]), int(tokens.sizes[number])
             letters = tokens.codes[begin : begin + (2 if size > 1 and is_suffix[begin + 1] else 1)]
             shape = classes[begin : begin + size].tobytes(), letters.tobytes()
-            if shape not in known:
-                known[shape] = _group(tokens.tokens[number], is_late)
-            keys[number] = known[shape]
+            if shape not in groups:
+                groups[shape] = _group(tokens.tokens[number], is_late)
+            keys[number] = groups[shape]
     return keys
 
 

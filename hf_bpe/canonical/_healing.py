@@ -57,9 +57,9 @@ def _extended(allowed: AllowedTokens, before: list[int], cover: _Cover, byte: by
     bits = allowed.after([*before, *cover.ids])
     is_allowed = bits[ids >> 3] >> (7 - (ids & 7)) & 1 == 1
     is_whole = allowed.tokens[start] == rest
-    found = []
+    covers = []
     if is_allowed[is_whole:].any():
-        found.append(cover._replace(rest=rest))
+        covers.append(cover._replace(rest=rest))
     if is_whole and is_allowed[0]:
-        found.append(_Cover((*cover.ids, int(ids[0])), b""))
-    return found
+        covers.append(_Cover((*cover.ids, int(ids[0])), b""))
+    return covers

@@ -67,8 +67,8 @@ class TokenTexts(NamedTuple):
     def have(self, code: int) -> npt.NDArray[np.bool_]:
         """Return whether each token has a character."""
         number = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.codes == code)])
-        found: npt.NDArray[np.bool_] = number[self.begins + self.sizes] > number[self.begins]
-        return found
+        flags: npt.NDArray[np.bool_] = number[self.begins + self.sizes] > number[self.begins]
+        return flags
 
 
 def decode_beginning(data: bytes) -> tuple[str, bytes] | None:

@@ -26,18 +26,18 @@ class WholeWords:
     def find(self, tokens: Sequence[bytes]) -> list[tuple[int, int]]:
         """Return begins and ends, in bytes, of several tokens that are a word together."""
         text, places = b"".join(tokens), [*accumulate(map(len, tokens), initial=0)]
-        found = []
+        spans = []
         for number, begin in enumerate(places):
             for end in islice(places, number + 2, None):
                 if end - begin > self._longest:
                     break
                 if text[begin:end] in self._words:
-                    found.append((begin, end))
-        return found
+                    spans.append((begin, end))
+        return spans
 
     def rests(self, tokens: Sequence[bytes]) -> list[bytes]:
         """Return what makes the last tokens a word, by different numbers of tokens."""
-        found: dict[bytes, None] = {}
+        rests: dict[bytes, None] = {}
         end = b""
         for token in reversed(tokens):
             end = token + end
@@ -46,5 +46,5 @@ class WholeWords:
             for place in range(bisect_left(self._in_order, end), len(self._in_order)):
                 if not self._in_order[place].startswith(end):
                     break
-                found.setdefault(self._in_order[place][len(end) :])
-        return [rest for rest in found if rest]
+                rests.setdefault(self._in_order[place][len(end) :])
+        return [rest for rest in rests if rest]
