@@ -79,7 +79,7 @@ def align(
     is_common = is_end[0] & is_end[1]
     bounds = [_bounds(text, is_common) for text in texts]
     # Groups with text end before the tokens without text that follow, which are a group by themselves.
-    rows = [np.stack([each[:-1], each[1:]], axis=1) for each in bounds]
+    rows = [np.stack([edges[:-1], edges[1:]], axis=1) for edges in bounds]
     is_some = (rows[0][:, 0] < rows[0][:, 1]) | (rows[1][:, 0] < rows[1][:, 1])
     return Alignment(rows[0][is_some], rows[1][is_some])
 

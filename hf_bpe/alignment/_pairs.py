@@ -50,8 +50,8 @@ def encode_pair(tokenizer: Any, context: str, continuation: str, *, add_special_
     before, after, rows = _encoded(tokenizer, texts, adds)
     of_context, of_both = (row_text(table, table.checked("ids", row), False, False) for row in rows)
     size = min(len(of_context.data), len(of_both.data))
-    given, found = (np.frombuffer(text.data, np.uint8, size) for text in (of_context, of_both))
-    is_other = given != found
+    alone, together = (np.frombuffer(text.data, np.uint8, size) for text in (of_context, of_both))
+    is_other = alone != together
     same = int(is_other.argmax()) if is_other.any() else size
     reaches = of_both.ends > same
     start = int(reaches.argmax()) if reaches.any() else len(reaches)

@@ -92,8 +92,8 @@ class TokenTable:
         """True where a token by itself is valid UTF-8."""
         high = np.concatenate([[0], np.cumsum(np.frombuffer(self.data, np.uint8) >= 0x80)])
         flags: Flags = np.diff(high[self.offsets]) == 0
-        others = np.flatnonzero(~flags)
-        flags[others] = [is_utf8(self.token(token_id)) for token_id in others.tolist()]
+        uncertain = np.flatnonzero(~flags)
+        flags[uncertain] = [is_utf8(self.token(token_id)) for token_id in uncertain.tolist()]
         return flags
 
     @cached_property
@@ -113,9 +113,9 @@ class TokenTable:
 
     def longest_prefixes(self, other: TokenTable) -> Numbers:
         """Return for each token the id of the longest ordinary token of another table that is a prefix; -1 if none."""
-        given = self.data, self._offset_bytes, other.data, other._offset_bytes, other.by_preference
-        found: Numbers = self._native.longest_prefixes(*given)
-        return found
+        arrays = self.data, self._offset_bytes, other.data, other._offset_bytes, other.by_preference
+        ids: Numbers = self._native.longest_prefixes(*arrays)
+        return ids
 
     def checked(self, name: str, ids: Any) -> Numbers:
         """Return a row of ids as an array.
@@ -161,10 +161,10 @@ def token_table(tokenizer: Any) -> TokenTable:
     if not isinstance(backend, Tokenizer):
         raise wrong_type("tokenizer", "a tokenizer of hf_bpe or a fast tokenizer of transformers", tokenizer)
     state = _state_of(backend)
-    known = _of_others.get(tokenizer)
-    if known is None or known[0] != state:
-        known = _of_others[tokenizer] = state, _table_of_backend(backend)
-    return known[1]
+    entry = _of_others.get(tokenizer)
+    if entry is None or entry[0] != state:
+        entry = _of_others[tokenizer] = state, _table_of_backend(backend)
+    return entry[1]
 
 
 def _table_of_pipeline(pipeline: Pipeline) -> TokenTable:
@@ -202,7 +202,7 @@ def _table_of_backend(backend: Tokenizer) -> TokenTable:
 
 def _is_byte_level(decoding: Any) -> bool:
     parts = [] if decoding is None else decoding.get("decoders", [decoding])
-    return [each.get("type") for each in parts] in (["ByteLevel"], ["ByteLevel", "Fuse"])
+    return [part.get("type") for part in parts] in (["ByteLevel"], ["ByteLevel", "Fuse"])
 
 
 def _state_of(backend: Tokenizer) -> object:

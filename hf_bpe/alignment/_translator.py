@@ -131,24 +131,24 @@ def _special_tokens(a: Any, table: TokenTable, b: Any) -> dict[int, int | None]:
     other = token_table(b)
     by_content = {other.token(token_id): token_id for token_id in np.flatnonzero(other.is_special).tolist()}
     by_name = {getattr(a, f"{name}_id", None): name for name in reversed(_NAMES)}
-    found: dict[int, int | None] = {}
+    translated: dict[int, int | None] = {}
     for token_id in np.flatnonzero(table.is_special).tolist():
         name = by_name.get(token_id)
         of_name = None if name is None else getattr(b, f"{name}_id", None)
         if table.token(token_id) in by_content:
-            found[token_id] = by_content[table.token(token_id)]
+            translated[token_id] = by_content[table.token(token_id)]
         elif of_name is not None or name in _LEFT_OUT:
-            found[token_id] = of_name
-    return found
+            translated[token_id] = of_name
+    return translated
 
 
 def _checked(special: Mapping[int, int | None] | None, table: TokenTable, other: TokenTable) -> dict[int, int | None]:
     if special is None:
         return {}
     for token_id, translated in check_mapping("special", special).items():
-        for name, value, known in ((short_repr(token_id), token_id, table), ("value", translated, other)):
+        for name, value, tokens in ((short_repr(token_id), token_id, table), ("value", translated, other)):
             if value is not None:
-                known.checked(f"special: {name}", [check_int(f"special: {name}", value)])
+                tokens.checked(f"special: {name}", [check_int(f"special: {name}", value)])
     return dict(special)
 
 

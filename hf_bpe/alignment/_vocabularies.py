@@ -87,13 +87,13 @@ def shared_ids(a: Any, b: Any) -> SharedIds:
     (256, True)
     """
     first, second = token_table(a), token_table(b)
-    found = _equal(first, second)
+    matches = _equal(first, second)
     own = first.by_preference.astype(np.int64)
     is_preferred = np.zeros(first.size, bool)
     is_preferred[own[_equal(first, first)[own] == own]] = True
-    found[~is_preferred & ~first.is_special] = -1
-    ids = np.flatnonzero(found >= 0)
-    return SharedIds(ids, found[ids])
+    matches[~is_preferred & ~first.is_special] = -1
+    ids = np.flatnonzero(matches >= 0)
+    return SharedIds(ids, matches[ids])
 
 
 def prefix_map(teacher: Any, student: Any) -> PrefixMap:
@@ -115,27 +115,27 @@ def prefix_map(teacher: Any, student: Any) -> PrefixMap:
     ('slow', 'slo', 3)
     """
     first, second = token_table(teacher), token_table(student)
-    found = first.longest_prefixes(second)
-    _take_special(found, first, second)
-    return PrefixMap(found, _sizes(found, second), second.size)
+    prefixes = first.longest_prefixes(second)
+    _take_special(prefixes, first, second)
+    return PrefixMap(prefixes, _sizes(prefixes, second), second.size)
 
 
 def _equal(a: TokenTable, b: TokenTable) -> Numbers:
     """Return for each id of `a` the id of the same token of `b`; -1 if there is none."""
-    found = a.longest_prefixes(b)
-    found[_sizes(found, b) != a.sizes] = -1
-    _take_special(found, a, b)
-    return found
+    matches = a.longest_prefixes(b)
+    matches[_sizes(matches, b) != a.sizes] = -1
+    _take_special(matches, a, b)
+    return matches
 
 
-def _sizes(found: Numbers, table: TokenTable) -> Numbers:
+def _sizes(matches: Numbers, table: TokenTable) -> Numbers:
     """Return the number of bytes of each token that was found; 0 for -1."""
-    sizes: Numbers = np.zeros(len(found), np.int64)
-    sizes[found >= 0] = table.sizes[found[found >= 0]]
+    sizes: Numbers = np.zeros(len(matches), np.int64)
+    sizes[matches >= 0] = table.sizes[matches[matches >= 0]]
     return sizes
 
 
-def _take_special(found: Numbers, a: TokenTable, b: TokenTable) -> None:
+def _take_special(matches: Numbers, a: TokenTable, b: TokenTable) -> None:
     """Give special tokens of `a` the ones of `b` with the same content, and no others."""
     ids = {b.token(token_id): token_id for token_id in np.flatnonzero(b.is_special).tolist()}
-    found[a.is_special] = [ids.get(a.token(token_id), -1) for token_id in np.flatnonzero(a.is_special).tolist()]
+    matches[a.is_special] = [ids.get(a.token(token_id), -1) for token_id in np.flatnonzero(a.is_special).tolist()]
