@@ -40,7 +40,7 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
             "the remap is not one from the model of this tokenizer to the new model; edit tokenizer.model, and give "
             "what that returns"
         )
-    specials, known, before = model.special_ids(), model.printable_vocab(), old.printable_vocab()
+    specials, vocab, before = model.special_ids(), model.printable_vocab(), old.printable_vocab()
     is_moved, following = remap.moves or remap.removed, count(max(model.vocab, default=-1) + 1)
     outside: dict[int, int] = {}  # ids of added tokens that the new model does not take from the old one
     for token_id, token in definition.added_tokens.items():
@@ -54,10 +54,10 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
                 f"token {token_id}, {content!r}, was added to the tokenizer, but a new token of the model has its id; "
                 "edit the model with reserved=tokenizer.added_tokens_decoder"
             )
-        if known.get(content, new_id) != new_id and content not in before:
+        if vocab.get(content, new_id) != new_id and content not in before:
             raise ValueError(
                 f"token {token_id}, {content!r}, was added to the tokenizer, but a new token of the model, "
-                f"{known[content]}, is the same; first make it a special token of the model, by "
+                f"{vocab[content]}, is the same; first make it a special token of the model, by "
                 f"hf_bpe.editing.add_special_tokens(model, {{{content!r}: {token_id}}})"
             )
     new_ids = {**remap.new_ids, **outside}

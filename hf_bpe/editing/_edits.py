@@ -121,8 +121,8 @@ def extend(
     input = normalized_input(input, found_first, model.normalization, model.pre_tokenizer)
     is_nothing = isinstance(input, (list, tuple)) and not input
     if {*found_first}.difference(specials) and not isinstance(input, WordCounts) and not is_nothing:
-        given = {name: value for name, value in options.items() if name in COUNTING_CHECKS}
-        counting = cast("CountingOptions", given)
+        chosen = {name: value for name, value in options.items() if name in COUNTING_CHECKS}
+        counting = cast("CountingOptions", chosen)
         counted = count(input, pattern=model.pre_tokenizer, special_tokens=found_first, **counting)
         input = counted.with_special_tokens([*dict.fromkeys(specials)])
     initial = model if model.normalizer is None else model.with_checked(normalizer=None)
@@ -140,11 +140,11 @@ def tokens_to_split_at(tokens: Iterable[str]) -> list[str]:
     >>> tokens_to_split_at(["<x>", " ", "<x>"])
     ['<x>']
     """
-    found = []
+    splittable = []
     for token in dict.fromkeys(tokens):
         with suppress(ValueError):
-            found += check_special_tokens([token])
-    return found
+            splittable += check_special_tokens([token])
+    return splittable
 
 
 @checked(model=check_model)
@@ -256,11 +256,11 @@ def add_special_tokens(
     {0: b'a', 1: b'<|x|>', 2: b'b', 3: b'<|y|>'}
     """
     added = check_special_tokens(tokens, are_bytes=model.alphabet.is_bytes)
-    known = {token: token_id for token_id, token in model.vocab.items()}
+    vocab = {token: token_id for token_id, token in model.vocab.items()}
     taken = {**dict.fromkeys(reserved, "a token outside the model"), **{i: repr(t) for i, t in model.vocab.items()}}
     for token in added:
-        if token.encode() in known:
-            raise ValueError(f"special token {token!r}: the model has this token, with the id {known[token.encode()]}")
+        if token.encode() in vocab:
+            raise ValueError(f"special token {token!r}: the model has this token, with the id {vocab[token.encode()]}")
     if isinstance(tokens, Mapping):
         ids = [check_int(f"id of {token!r}", tokens[token], 0) for token in added]
         for token, token_id in zip(added, ids, strict=True):
@@ -296,9 +296,9 @@ def pad_to_multiple_of(model: BPEModel, multiple: int, *, reserved: Collection[i
     taken = {*model.vocab, *reserved}
     size = max(taken, default=-1) + 1
     check_gaps(size, len(taken))
-    known = model.printable_vocab()
+    vocab = model.printable_vocab()
     free = (token_id for token_id in range(size + -size % multiple) if token_id not in taken)
-    names = {unused_name(known, f"<|unused_{token_id}|>"): token_id for token_id in free}
+    names = {unused_name(vocab, f"<|unused_{token_id}|>"): token_id for token_id in free}
     return add_special_tokens(model, names)
 
 

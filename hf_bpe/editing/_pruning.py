@@ -109,5 +109,5 @@ class Pruning:
                 changed.add(replacement)
             else:
                 replacements += self._replacements[replacement]
-        for each in changed:
-            self._offer(each)
+        for changed_id in changed:
+            self._offer(changed_id)

@@ -118,20 +118,20 @@ class Remap:
             TypeError: the values are not integers.
             ValueError: the token of an id was removed, or the old tokenizer has no such id.
         """
-        given = np.asarray(ids)
-        if given.size and given.dtype.kind not in "iu":
-            raise TypeError(f"ids: expected integers, got an array of {given.dtype}")
+        array = np.asarray(ids)
+        if array.size and array.dtype.kind not in "iu":
+            raise TypeError(f"ids: expected integers, got an array of {array.dtype}")
         olds, news = (np.array([*part], dtype=np.int64) for part in (self.new_ids, self.new_ids.values()))
-        flat = given.ravel()
+        flat = array.ravel()
         places = np.minimum(np.searchsorted(olds, flat), max(len(olds) - 1, 0))
         wrong = olds[places] != flat if len(olds) else np.ones(len(flat), dtype=bool)
         if wrong.any():
             first = int(flat[wrong.argmax()])
             reason = "its token was removed" if first in self.removed else "the old tokenizer has no such token"
             raise ValueError(f"ids: {first} has no new id: {reason}; encode the text again")
-        found = news[places] if len(olds) else news
-        fits = given.dtype.kind in "iu" and (not len(news) or news.max() <= np.iinfo(given.dtype).max)
-        return found.reshape(given.shape).astype(given.dtype if fits else np.int64, copy=False)
+        mapped = news[places] if len(olds) else news
+        fits = array.dtype.kind in "iu" and (not len(news) or news.max() <= np.iinfo(array.dtype).max)
+        return mapped.reshape(array.shape).astype(array.dtype if fits else np.int64, copy=False)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the remap to a JSON file atomically.
