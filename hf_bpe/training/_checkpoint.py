@@ -67,15 +67,15 @@ def check_logs(folder: Path, initial: Sequence[Merge], subfolders: Iterable[str]
 
 def _parser_of_merges(initial: Sequence[Merge], characters: str | None = None) -> Callable[[str], Merge]:
     """Return what parses the lines of a log in their order; it raises a ValueError for a merge that cannot be."""
-    known = {bytes([byte]) for byte in range(256)} if characters is None else {*map(str.encode, characters)}
-    known |= {first + second for first, second in initial}
+    tokens = {bytes([byte]) for byte in range(256)} if characters is None else {*map(str.encode, characters)}
+    tokens |= {first + second for first, second in initial}
     pairs: set[Merge] = set()
 
     def parse(line: str) -> Merge:
         first, second = map(bytes.fromhex, line.split(" "))
-        if first not in known or second not in known or (first, second) in pairs:
+        if first not in tokens or second not in tokens or (first, second) in pairs:
             raise ValueError(f"the merge {line!r} cannot be learned after the lines before it")
-        known.add(first + second)
+        tokens.add(first + second)
         pairs.add((first, second))
         return first, second
 

@@ -94,11 +94,11 @@ class ParityPlan(Plan):
     def __init__(self, parity: Parity, input: Any, **refused: Any) -> None:
         if not isinstance(input, Mapping) or isinstance(input, WordCounts) or not input:
             raise TypeError(f"input: with parity expected a source or counts per language, got {short_repr(input)}")
-        for option, given in {"dev": parity.dev, "ratios": parity.ratios}.items():
-            if given is not None and given.keys() != {*input}:
+        for option, by_language in {"dev": parity.dev, "ratios": parity.ratios}.items():
+            if by_language is not None and by_language.keys() != {*input}:
                 raise ValueError(
                     f"parity.{option}: expected the languages of the input, {short_repr([*input])}; "
-                    f"got {short_repr([*given])}"
+                    f"got {short_repr([*by_language])}"
                 )
         for name, value in refused.items():
             if value:

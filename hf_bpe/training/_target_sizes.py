@@ -19,18 +19,18 @@ class Goal:
     """
 
     def __init__(self, vocab_size: int | Sequence[int] | None, num_merges: int | Sequence[int] | None) -> None:
-        given = num_merges if vocab_size is None else vocab_size
-        if given is None or (vocab_size is not None and num_merges is not None):
+        sizes = num_merges if vocab_size is None else vocab_size
+        if sizes is None or (vocab_size is not None and num_merges is not None):
             raise ValueError(
                 f"give either vocab_size or num_merges, got vocab_size={short_repr(vocab_size)}, "
                 f"num_merges={short_repr(num_merges)}"
             )
         self._is_total = vocab_size is not None
-        self.is_sequence = isinstance(given, (list, tuple, range))
-        self._sizes: list[int] = [*given] if isinstance(given, (list, tuple, range)) else [given]  # type: ignore[list-item]
+        self.is_sequence = isinstance(sizes, (list, tuple, range))
+        self._sizes: list[int] = [*sizes] if isinstance(sizes, (list, tuple, range)) else [sizes]  # type: ignore[list-item]
         name, minimum = ("vocab_size", 1) if self._is_total else ("num_merges", 0)
         if not self._sizes:
-            raise ValueError(f"{name}: expected at least one size, got {given!r}")
+            raise ValueError(f"{name}: expected at least one size, got {sizes!r}")
         self._sizes = [check_int(name, size, minimum, MAX_INT64) for size in self._sizes]
 
     def check_room(self, base: BPEModel) -> None:
@@ -83,16 +83,16 @@ def grow(base: BPEModel, merges: Sequence[Merge], vocab_size: int | None = None)
     learned.
     """
     vocab = dict(base.vocab)
-    known = {*vocab.values()}
+    existing = {*vocab.values()}
     next_id = max(vocab, default=-1) + 1
     taken = 0
     for first, second in merges:
         token = first + second
-        if token not in known:
+        if token not in existing:
             if len(vocab) == vocab_size:
                 break
             vocab[next_id] = token
-            known.add(token)
+            existing.add(token)
             next_id += 1
         taken += 1
     all_merges = [*base.merges, *merges[:taken]]

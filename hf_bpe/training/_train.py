@@ -318,8 +318,8 @@ def _check_not_inside(specials: set[str], words: WordCounts) -> None:
     )
     finder = re.compile(b"|".join(re.escape(special.encode()) for special in specials))
     for word in words:
-        if found := finder.search(word):
+        if match := finder.search(word):
             raise ValueError(
-                f"special token {found[0].decode()!r}: the text of these counts was not split at it, and the pre-token "
+                f"special token {match[0].decode()!r}: the text of these counts was not split at it, and the pre-token "
                 f"{word[:80]!r} holds it; count again with special_tokens"
             )
