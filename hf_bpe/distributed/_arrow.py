@@ -118,18 +118,18 @@ class ArrowEncoder:
             ValueError: there is no such column, or several, or one is damaged; or ids do not fit the type or the lists.
         """
         arrow = import_arrow()
-        given: Any = rows
-        if not isinstance(given, (arrow.RecordBatch, arrow.Table)):
-            raise TypeError(f"rows: expected a RecordBatch or a Table of pyarrow, got {type(given).__name__}")
-        texts = self._one_column(given, self._column)
-        numbers = None if self._first_text is None else self._numbers(given)
+        data: Any = rows
+        if not isinstance(data, (arrow.RecordBatch, arrow.Table)):
+            raise TypeError(f"rows: expected a RecordBatch or a Table of pyarrow, got {type(data).__name__}")
+        texts = self._one_column(data, self._column)
+        numbers = None if self._first_text is None else self._numbers(data)
         lists = self._lists(arrow, texts, numbers)
-        ids = lists[0] if isinstance(given, arrow.RecordBatch) else arrow.chunked_array(lists, self._type(arrow))
-        kept = given.column_names if self._columns is None else [*self._columns]
-        columns = {name: self._one_column(given, name) for name in kept}
+        ids = lists[0] if isinstance(data, arrow.RecordBatch) else arrow.chunked_array(lists, self._type(arrow))
+        kept = data.column_names if self._columns is None else [*self._columns]
+        columns = {name: self._one_column(data, name) for name in kept}
         columns[self._output] = ids
-        schema = self.schema(given.schema)
-        made = type(given).from_arrays([columns[name] for name in schema.names], schema=schema)
+        schema = self.schema(data.schema)
+        made = type(data).from_arrays([columns[name] for name in schema.names], schema=schema)
         return made  # type: ignore[no-any-return]
 
     def map(self, batches: Iterable[Rows]) -> Iterator[Rows]:
