@@ -119,9 +119,9 @@ class DocumentEncoder(NamedTuple):
                 yield EncodedChunk(chunk, after, policy.position - read, skipped)
                 read = policy.position
             skipped += policy.skipped
-            rest = (sources[file].size or policy.position) - read
+            unread = (sources[file].size or policy.position) - read
             nothing = Chunk(np.empty(0, np.uint32), np.empty(0, np.int64))
-            yield EncodedChunk(nothing, Place(file + 1), max(rest, 0), skipped)
+            yield EncodedChunk(nothing, Place(file + 1), max(unread, 0), skipped)
 
     def _text(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
         """Yield the ids of a text, which is cut where it changes no id."""

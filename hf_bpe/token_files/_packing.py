@@ -70,17 +70,17 @@ def _pack_within(documents: Iterable[Chunk], length: int) -> Iterator[Chunk]:
         numbers[-1] = sizes[-1] // length  # the document may continue, and end in the next chunk with nothing more
         first = np.repeat(numbers.cumsum() - numbers, numbers)
         inside = np.repeat(bounds[:-1], numbers) + (np.arange(len(first)) - first + 1) * length
-        found = np.unique(np.concatenate([inside, ends])).astype(np.int64)
+        stops = np.unique(np.concatenate([inside, ends])).astype(np.int64)
         # A document that ends at the beginning after a full sequence has been cut there already.
-        found = found if begun else found[found > 0]
-        if len(ids) or len(found):
-            yield Chunk(ids, found, _document_values(values, len(ids), ends, found))
+        stops = stops if begun else stops[stops > 0]
+        if len(ids) or len(stops):
+            yield Chunk(ids, stops, _document_values(values, len(ids), ends, stops))
         begun = int(sizes[-1] % length)
 
 
-def _document_values(values: Sequence[Values], size: int, ends: Numbers, found: Numbers) -> Sequence[Values]:
+def _document_values(values: Sequence[Values], size: int, ends: Numbers, stops: Numbers) -> Sequence[Values]:
     """Return the values of the documents that hold the sequences of a chunk, given where both end."""
     if not values:
         return ()
-    begins_another = size > (found[-1] if len(found) else 0)
-    return [values[each] for each in np.searchsorted(ends, [*found, *([size] if begins_another else [])])]
+    begins_another = size > (stops[-1] if len(stops) else 0)
+    return [values[number] for number in np.searchsorted(ends, [*stops, *([size] if begins_another else [])])]

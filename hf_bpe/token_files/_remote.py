@@ -124,17 +124,17 @@ class _Store:
         if run is not None and self._record(target.manifest) == run:
             return
         if old is not None:
-            found = [self.url(target.manifest)]
+            existing = [self.url(target.manifest)]
         elif is_begun:
             return
         elif target.shard_tokens is None:
             urls = [self.url(path) for path in target.single_there()]
-            found = [url for url in urls if exists(url, self._options)]
+            existing = [url for url in urls if exists(url, self._options)]
         else:
-            found = [join(self._parent(target.folder), name) for name in self._shards_there(job)]
-        if found:
+            existing = [join(self._parent(target.folder), name) for name in self._shards_there(job)]
+        if existing:
             raise FileExistsError(
-                f"{found[0]} is of another run; delete its files, choose another output, or replace them "
+                f"{existing[0]} is of another run; delete its files, choose another output, or replace them "
                 "(overwrite=True, --force)"
             )
 
@@ -167,12 +167,12 @@ class _Store:
         names = {path.name for path in new}
         replaced = {*_files_of(old)} - names if overwrite else set()
         if target.shard_tokens is not None:
-            others = {*self._shards_there(job)} - names
+            shards = {*self._shards_there(job)} - names
             if overwrite:
-                replaced |= others  # also what an interrupted run has left
-            elif others:
-                found = join(self._parent(target.folder), min(others))
-                raise FileExistsError(f"{found} is a shard of another run; delete its shards, or give overwrite=True")
+                replaced |= shards  # also what an interrupted run has left
+            elif shards:
+                url = join(self._parent(target.folder), min(shards))
+                raise FileExistsError(f"{url} is a shard of another run; delete its shards, or give overwrite=True")
         if run is not None:
             self._begin(target.manifest, run)
         for path in target.about_all if old is not None else ():  # also one that says the same of other bytes

@@ -124,20 +124,20 @@ class PieceStream:
 
     def _pieces(self) -> Generator[EncodedPiece, None, None]:
         left = range(self._start.unit, len(self._units))
-        known = {unit: self._folder.unit_pieces(unit, self._first_kept(unit)) for unit in left}
-        for piece in (piece for pieces in known.values() for piece in pieces):
+        encoded = {unit: self._folder.unit_pieces(unit, self._first_kept(unit)) for unit in left}
+        for piece in (piece for pieces in encoded.values() for piece in pieces):
             piece.check(self._folder.dtype)
-        first = next(iter(known[self._start.unit]), None) if self._log.records else None
+        first = next(iter(encoded[self._start.unit]), None) if self._log.records else None
         if self._log.records and (first is None or first.ids < self._start.first):
             raise ValueError(f"{self._folder.path} lacks the piece to resume from; delete {self._log.folder}")
         self._folder.clean(self._start.unit, self._start.piece)
-        for unit, pieces in known.items():
+        for unit, pieces in encoded.items():
             for piece in pieces:
                 self._report(unit, piece.read, piece.ids)
         if self._processes == 1:
             for unit in left:
-                yield from known[unit]
-                yield from self._folder.encode(self._encoder, unit, self._units[unit], known[unit], self._report)
+                yield from encoded[unit]
+                yield from self._folder.encode(self._encoder, unit, self._units[unit], encoded[unit], self._report)
             return
         encoder, parent = self._encoder._replace(threads=1), os.getpid()
 
@@ -147,11 +147,11 @@ class PieceStream:
             self._report(unit, read, ids)
 
         def finish(unit: int) -> int:
-            for _ in self._folder.encode(encoder, unit, self._units[unit], known[unit], report):
+            for _ in self._folder.encode(encoder, unit, self._units[unit], encoded[unit], report):
                 pass
             return unit
 
-        done = {unit for unit in left if known[unit] and known[unit][-1].is_last}
+        done = {unit for unit in left if encoded[unit] and encoded[unit][-1].is_last}
         work = [unit for unit in left if unit not in done]
         with closing(map_in_processes(finish, work, min(self._processes, len(work)))) as results:
             for unit in left:

@@ -40,9 +40,9 @@ class _RowGroupFile(TokenWriter):
             raise ImportError(
                 f"writing {paths[0].suffix} files needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'"
             ) from None
-        others = [(name, self._pyarrow.string()) for name in columns]
+        strings = [(name, self._pyarrow.string()) for name in columns]
         masks = [(MASK_COLUMN, self._pyarrow.list_(self._pyarrow.uint8()))] if has_mask else []
-        self._schema = self._pyarrow.schema([(COLUMN, self._pyarrow.list_(self._pyarrow.uint32())), *masks, *others])
+        self._schema = self._pyarrow.schema([(COLUMN, self._pyarrow.list_(self._pyarrow.uint32())), *masks, *strings])
         self._has_mask = has_mask
         self._rows = WholeRows()
         self._values: list[Values] = []
@@ -77,8 +77,8 @@ class _RowGroupFile(TokenWriter):
         ids = np.concatenate([np.empty(0, np.uint32), *self._group])
         lists = split_mask(ids) if self._has_mask else (ids,)
         columns = [arrow.ListArray.from_arrays(offsets, arrow.array(values)) for values in lists]
-        others = [[*values] for values in zip(*self._values, strict=True)]
-        self._writer.write_batch(arrow.record_batch([*columns, *others], schema=self._schema))
+        strings = [[*values] for values in zip(*self._values, strict=True)]
+        self._writer.write_batch(arrow.record_batch([*columns, *strings], schema=self._schema))
         self._values, self._group, self._lengths = [], [], []
         self._ids = self._characters = 0
 

@@ -87,20 +87,20 @@ def merge_manifests(
 def _merge_remote(output: str, overwrite: bool, options: StorageOptions | None) -> EncodedFiles:
     """Merge the manifests of a folder on an object store in a local one that stands for it."""
     folder, name = output, ""
-    found = sizes(folder, options)
-    if not found:
+    files = sizes(folder, options)
+    if not files:
         folder, name = parent_and_name(output)
-        found = sizes(folder, options)
+        files = sizes(folder, options)
     with tempfile.TemporaryDirectory(prefix="hf_bpe-") as stands_for:
         local = Path(stands_for)
-        about = [each for each in found if each.endswith(MANIFEST) or each.rpartition("/")[2] == INDEX]
-        transfer(download, ((local / each, join(folder, each)) for each in about), options)
+        about = [path for path in files if path.endswith(MANIFEST) or path.rpartition("/")[2] == INDEX]
+        transfer(download, ((local / path, join(folder, path)) for path in about), options)
 
         def url(path: Path) -> str:
             return join(folder, path.relative_to(local).as_posix())
 
         try:
-            merged = _merge(local / name, overwrite, lambda path: found.get(path.relative_to(local).as_posix()))
+            merged = _merge(local / name, overwrite, lambda path: files.get(path.relative_to(local).as_posix()))
         except (ValueError, OSError) as error:
             raise type(error)(str(error).replace(str(local), without_credentials(folder))) from None
         if (index := Path(merged.manifest).parent / INDEX).exists():
@@ -121,9 +121,9 @@ def _merge(path: Path, overwrite: bool, size_of: Callable[[Path], int | None]) -
         for shard in part.content["shards"]
     ]
     for name, size in (item for shard in shards for item in shard["files"].items()):
-        found = size_of(folder / name)
-        if found != size:
-            got = "is missing" if found is None else f"has {found} bytes"
+        actual = size_of(folder / name)
+        if actual != size:
+            got = "is missing" if actual is None else f"has {actual} bytes"
             raise ValueError(f"{folder / name} {got}, expected {size} bytes by its manifest; encode that part again")
     merged = {name: value for name, value in first.content.items() if name not in ("shard", "plan")}
     merged |= {name: sum(part.content[name] for part in parts) for name in COUNTS}
@@ -157,19 +157,19 @@ def _find(output: Path) -> Iterator[tuple[Path, re.Match[str]]]:
             yield path / MANIFEST, match
 
 
-def _checked_parts(output: Path, found: Sequence[tuple[Path, re.Match[str]]]) -> list[_SharedManifest]:
+def _checked_parts(output: Path, matches: Sequence[tuple[Path, re.Match[str]]]) -> list[_SharedManifest]:
     """Return the manifests of all shares in their order."""
-    if not found:
+    if not matches:
         raise FileNotFoundError(f"{output}: no manifest of a part, such as corpus-00000-of-00002.{MANIFEST}")
-    stems = sorted({match[1] or "" for _, match in found})
+    stems = sorted({match[1] or "" for _, match in matches})
     if len(stems) > 1:
-        given = " or ".join(str(output / stem) if stem else "a folder of MDS" for stem in stems[:_NAMED])
-        raise ValueError(f"{output} has parts of several outputs, expected one; give {given}")
-    counts = sorted({int(match[3]) for _, match in found})
+        outputs = " or ".join(str(output / stem) if stem else "a folder of MDS" for stem in stems[:_NAMED])
+        raise ValueError(f"{output} has parts of several outputs, expected one; give {outputs}")
+    counts = sorted({int(match[3]) for _, match in matches})
     if len(counts) > 1:
         numbers = " and of ".join(map(str, counts[:_NAMED]))
         raise ValueError(f"{output} has parts of {numbers}, which do not belong together; delete those of one number")
-    there = {int(match[2]): path for path, match in found}
+    there = {int(match[2]): path for path, match in matches}
     if missing := [number for number in range(counts[0]) if number not in there]:
         listed = ", ".join(map(str, missing[:_NAMED])) + (", …" if len(missing) > _NAMED else "")
         raise FileNotFoundError(

@@ -55,9 +55,9 @@ def check_free(target: Target, ours: int, overwrite: bool) -> None:
     """Raise a FileExistsError for shards of another run; as many as are `ours` may be in place already."""
     if target.shard_tokens is None:
         return
-    known = {target.folder / name for number in range(ours) for name in target.names(number)}
-    known |= {*files_of_manifest(target)} if overwrite else set()
-    there = [path for path in target.shards_there() if path not in known]
+    own = {target.folder / name for number in range(ours) for name in target.names(number)}
+    own |= {*files_of_manifest(target)} if overwrite else set()
+    there = [path for path in target.shards_there() if path not in own]
     if there:
         raise FileExistsError(f"{there[0]} is a shard of another run; delete its shards, or choose another output")
 

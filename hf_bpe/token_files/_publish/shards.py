@@ -46,13 +46,13 @@ class Target:
         self._all_suffixes = [*self.format.suffixes, *masks]
         self._suffixes = self._all_suffixes if self._has_mask else self.format.suffixes
         suffix = self.format.suffixes[0]
-        others = {other.suffixes[0] for other in FORMATS.values()} - {suffix}
+        suffixes = {other.suffixes[0] for other in FORMATS.values()} - {suffix}
         name = output.name or str(output)  # the folder may be one that stands for a URL
         if options.format == "npy" and output.suffix != ".npy":
             fitting = ", ".join(repr(name) for name, other in FORMATS.items() if output.suffix == other.suffixes[0])
             way_out = f"; {output.suffix} is for the formats {fitting}: give one of them as format" if fitting else ""
             raise ValueError(f"output: expected a name that ends in .npy, got {name!r}{way_out}")
-        if output.suffix in others or not output.name:
+        if output.suffix in suffixes or not output.name:
             raise ValueError(
                 f"output: expected a name that ends in {suffix} for format {options.format!r}, got {name!r}"
             )
@@ -100,8 +100,8 @@ class Target:
 
     def has_name(self, name: str) -> bool:
         """Return whether a file of this output may have a name."""
-        others = (*self._names(None, self._all_suffixes), *(path.name for path in self.about_all))
-        return name in others or self._shard_name("[0-9]{5,}").fullmatch(name) is not None
+        names = (*self._names(None, self._all_suffixes), *(path.name for path in self.about_all))
+        return name in names or self._shard_name("[0-9]{5,}").fullmatch(name) is not None
 
     def _shard_name(self, number: str) -> re.Pattern[str]:
         # The stem may have digits itself, as that of part 0 does.
@@ -214,8 +214,8 @@ def check_in_place(folder: Path, records: Iterable[ShardRecord], work: Path) -> 
     for record in records:
         for name, size in record.files.items():
             path = folder / name
-            found = path.stat() if path.is_file() else None
-            if found is None or (found.st_size, found.st_mtime_ns) != (size, record.modified[name]):
+            status = path.stat() if path.is_file() else None
+            if status is None or (status.st_size, status.st_mtime_ns) != (size, record.modified[name]):
                 raise ValueError(
                     f"{path} is missing or has changed since it was written, or was copied without its time; copy it "
                     f"with its time (cp -p, rsync -t), or delete {work} to encode again"

@@ -126,8 +126,8 @@ class PieceFolder:
     def clean(self, unit: int, number: int) -> None:
         """Delete the pieces before a piece, and what a killed process has not finished."""
         for path in [*self.path.iterdir()]:
-            found = _NAME.fullmatch(path.name)
-            if found and (found[3] == "part" or (int(found[1]), int(found[2])) < (unit, number)):
+            match = _NAME.fullmatch(path.name)
+            if match and (match[3] == "part" or (int(match[1]), int(match[2])) < (unit, number)):
                 path.unlink()
 
     def encode(
@@ -220,8 +220,8 @@ def _describe(path: Path, id_bytes: int) -> EncodedPiece:
         ValueError: the file is damaged.
         OSError: it is a symbolic link, or cannot be read.
     """
-    found = _NAME.fullmatch(path.name)
-    assert found is not None
+    match = _NAME.fullmatch(path.name)
+    assert match is not None
     with open_own(path, "rb") as file, _damage_named(path):
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _TRAILER.size, 0))
@@ -234,7 +234,7 @@ def _describe(path: Path, id_bytes: int) -> EncodedPiece:
         if begin != content["ids"] * id_bytes + content["documents"] * 8 + content["values"]:
             raise ValueError("its size is not that of its content")
     content["place"], content["skipped"] = Place(*content["place"]), Skipped(**content["skipped"])
-    return EncodedPiece(path, int(found[1]), int(found[2]), **content)
+    return EncodedPiece(path, int(match[1]), int(match[2]), **content)
 
 
 def _read(file: FileIO, size: int) -> bytes:
