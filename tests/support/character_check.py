@@ -63,9 +63,9 @@ def combined(content: dict[str, Any], number: int, normalizer: Any, pre_tokenize
     unknown = draw.choice([*UNKNOWN])
     ids = content["model"]["vocab"]
     added = [*content["added_tokens"]]
-    known = {token["content"] for token in added}
+    contents = {token["content"] for token in added}
     following = max(*ids.values(), *(token["id"] for token in added)) + 1
-    for text in draw.sample([each for each in CONTENTS if each not in known], MORE_TOKENS):
+    for text in draw.sample([text for text in CONTENTS if text not in contents], MORE_TOKENS):
         flags = {flag: draw.random() < 0.5 for flag in FLAGS}
         added.append({"id": ids.get(text, following), "content": text, **flags})
         following += text not in ids

@@ -113,12 +113,12 @@ class Chromium:
             data = data[os.write(self._to, data) :]
         until = time.monotonic() + self.patience
         while True:
-            found = self._read(until)
-            if found.get("id") == self._number:
-                if "error" in found:
-                    raise RuntimeError(f"{method}: {found['error']['message']}")
-                return found["result"]
-            self.events.append(found)
+            message = self._read(until)
+            if message.get("id") == self._number:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']['message']}")
+                return message["result"]
+            self.events.append(message)
 
     def _read(self, until: float) -> dict[str, Any]:
         while b"\0" not in self._buffer:
@@ -131,8 +131,8 @@ class Chromium:
                 raise ConnectionError("Chromium has ended")
             self._buffer += data
         message, _, self._buffer = self._buffer.partition(b"\0")
-        found: dict[str, Any] = json.loads(message)
-        return found
+        event: dict[str, Any] = json.loads(message)
+        return event
 
     def open(self, url: str) -> None:
         """Open an address and wait until the page is loaded."""
@@ -203,16 +203,16 @@ class Chromium:
 
     def problems(self) -> list[str]:
         """Return the errors that the page has logged so far: exceptions, what its policy forbids, failed requests."""
-        found = []
+        problems = []
         for event in self.events:
             parameters = event.get("params", {})
             if event.get("method") == "Runtime.exceptionThrown":
-                found.append(parameters["exceptionDetails"].get("exception", {}).get("description", "exception"))
+                problems.append(parameters["exceptionDetails"].get("exception", {}).get("description", "exception"))
             elif event.get("method") == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning"):
-                found.append(str([each.get("value", each.get("description")) for each in parameters["args"]]))
+                problems.append(str([arg.get("value", arg.get("description")) for arg in parameters["args"]]))
             elif event.get("method") == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
-                found.append(parameters["entry"]["text"])
-        return found
+                problems.append(parameters["entry"]["text"])
+        return problems
 
     def close(self) -> None:
         """End the browser."""

@@ -9,13 +9,13 @@ def completions(data):
         data.decode()
         return [b""]
     except UnicodeDecodeError as error:
-        rest = data[error.start :]
+        partial = data[error.start :]
         if error.reason != "unexpected end of data":
             return []
     kinds = {}
     for code in range(0x80, 0x30000):
         char = chr(code)
-        if not 0xD800 <= code <= 0xDFFF and char.encode().startswith(rest):
+        if not 0xD800 <= code <= 0xDFFF and char.encode().startswith(partial):
             key = unicodedata.category(char), unicodedata.combining(char), unicodedata.is_normalized("NFC", char)
-            kinds.setdefault(key, []).append(char.encode()[len(rest) :])
+            kinds.setdefault(key, []).append(char.encode()[len(partial) :])
     return [each for some in kinds.values() for each in some[:3]]

@@ -75,8 +75,8 @@ class Case:
                 merges.append(pair)
                 tokens.append(b"".join(pair))
         texts = [*map(to_printable, dict.fromkeys([*alphabet, *tokens]))]
-        others = ["<s>", "</s>", "<unk>", "abx", "Ġx", "xx", "café", "ĠĠ"]
-        texts += [text for text in others if self.chance(0.25) and text not in texts]
+        more = ["<s>", "</s>", "<unk>", "abx", "Ġx", "xx", "café", "ĠĠ"]
+        texts += [text for text in more if self.chance(0.25) and text not in texts]
         texts += [text for text in ("你", " b") if self.chance(0.03)]  # of no bytes, unless they are added tokens
         if self.chance(0.5):
             self.source.shuffle(texts)

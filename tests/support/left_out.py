@@ -103,14 +103,14 @@ class Summary:
 
 def summary_of_skips(reasons):
     """Yield what the last line of a run says of skipped tests, by the packages that they need and by other reasons."""
-    packages, others = Counter(), Counter()
+    packages, other_reasons = Counter(), Counter()
     for why in reasons:
-        found = _NEEDS_PACKAGE.search(why)
-        if found is None:
-            others[why] += 1
+        match = _NEEDS_PACKAGE.search(why)
+        if match is None:
+            other_reasons[why] += 1
         else:
-            packages[next(filter(None, found.groups())).split(".")[0]] += 1
-    for counter, what, most in ((packages, "for want of a package", 4), (others, "for other reasons", 1)):
+            packages[next(filter(None, match.groups())).split(".")[0]] += 1
+    for counter, what, most in ((packages, "for want of a package", 4), (other_reasons, "for other reasons", 1)):
         if counter:
             shown = [why for why, _ in counter.most_common(most)]
             more = [f"{len(counter) - most} more, see -rs"] if len(counter) > most else []

@@ -68,9 +68,9 @@ def learn_merges(
 
 def runs_of(word: bytes, alphabet) -> list[str]:
     """Return the runs of characters of an alphabet in a word, or all of these as one."""
-    others = f"[^{re.escape(alphabet.characters)}]" if alphabet.characters else "(?s:.)"
+    outside = f"[^{re.escape(alphabet.characters)}]" if alphabet.characters else "(?s:.)"
     text = word.decode(errors="surrogateescape")
-    return [re.sub(others, "", text)] if alphabet.drops_others else re.split(others, text)
+    return [re.sub(outside, "", text)] if alphabet.drops_others else re.split(outside, text)
 
 
 def encode_word(word: bytes, merges: list[Pair]) -> list[Token]:

@@ -37,8 +37,8 @@ _SECONDS = 300
 
 def pythons() -> list[str]:
     """Return the Pythons to ask."""
-    given = os.environ.get("HF_BPE_READERS")
-    return given.split(os.pathsep) if given else [sys.executable]
+    paths = os.environ.get("HF_BPE_READERS")
+    return paths.split(os.pathsep) if paths else [sys.executable]
 
 
 @functools.cache
@@ -74,20 +74,20 @@ def save(folder: Path) -> tuple[dict[str, str], dict[str, list[list[int]]]]:
 
 def ask(python: str, reader: str, files: dict[str, str]) -> tuple[str | None, dict[str, dict]]:
     """Return the version of a reader, None if a Python has none, and what it makes of each file."""
-    found, version = {}, None
-    while len(found) < len(files):
-        rest = {row: path for row, path in files.items() if row not in found}
-        request = json.dumps({"files": rest, "texts": texts()})
+    results, version = {}, None
+    while len(results) < len(files):
+        left = {row: path for row, path in files.items() if row not in results}
+        request = json.dumps({"files": left, "texts": texts()})
         command = [python, str(_SCRIPT), reader]
         done = subprocess.run(command, input=request, capture_output=True, encoding="utf-8", timeout=_SECONDS)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         if not lines:
             return None, {}
         version = lines[0]["version"]
-        found |= {line["name"]: line for line in lines[1:]}
+        results |= {line["name"]: line for line in lines[1:]}
         if done.returncode:
-            found[next(row for row in rest if row not in found)] = {"error": "the process ended"}
-    return version, found
+            results[next(row for row in left if row not in results)] = {"error": "the process ended"}
+    return version, results
 
 
 def outcome(ours: list[list[int]], theirs: dict) -> str:
@@ -101,8 +101,8 @@ def columns(reader: str, files: dict[str, str], ids: dict[str, list[list[int]]])
     """Return a column, by name and version, for each Python that has a reader."""
     asked = [ask(python, reader, files) for python in pythons()]
     return {
-        f"{reader} {version}": [outcome(ids[row], found[row]) for row in ROWS]
-        for version, found in asked
+        f"{reader} {version}": [outcome(ids[row], results[row]) for row in ROWS]
+        for version, results in asked
         if version is not None
     }
 
@@ -115,6 +115,6 @@ def table(measured: dict[str, list[str]]) -> str:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as given:
-        saved = save(Path(given))
+    with tempfile.TemporaryDirectory() as folder:
+        saved = save(Path(folder))
         print(table({name: cells for reader in READERS for name, cells in columns(reader, *saved).items()}), end="")

@@ -120,11 +120,11 @@ def models(draw, all_bytes=False, all_merged=False):
             merges.append(pair)
             tokens.append(pair[0] + pair[1])
     missing = set() if all_bytes else draw(st.sets(st.integers(0, 255), max_size=8))
-    others = {bytes([byte]) for byte in range(256) if byte not in missing}
+    byte_tokens = {bytes([byte]) for byte in range(256) if byte not in missing}
     specials = draw(st.sampled_from([[], ["<|x|>"], ["<|x|>", "\u4f60\u597d"]]))
     joined = st.lists(st.sampled_from(tokens), min_size=2, max_size=4).map(b"".join)
     unmerged = [] if all_merged else draw(st.lists(joined, max_size=8))
-    vocab = sorted({*tokens, *others, *unmerged, *map(str.encode, specials)})
+    vocab = sorted({*tokens, *byte_tokens, *unmerged, *map(str.encode, specials)})
     ids = random.Random(draw(st.integers(0, 99))).sample(range(1000), len(vocab))
     pattern = draw(st.sampled_from(["gpt2", "o200k", None]))
     ignore_merges = not all_merged and draw(st.booleans())

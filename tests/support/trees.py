@@ -5,7 +5,7 @@ import stat
 
 def snapshot(folder):
     """Return path → content, target of a link, or kind, for all that is in a folder; links are not followed."""
-    found = {}
+    contents = {}
     for path in sorted(folder.rglob("*")):
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
@@ -14,5 +14,5 @@ def snapshot(folder):
             content = "file", path.read_bytes()
         else:
             content = "other", stat.S_IFMT(mode)
-        found[path.relative_to(folder).as_posix()] = content
-    return found
+        contents[path.relative_to(folder).as_posix()] = content
+    return contents

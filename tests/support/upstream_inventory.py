@@ -10,14 +10,14 @@ def table(text):
 
     A name without a class is one of both classes.
     """
-    found = {}
+    signatures = {}
     for line in text.replace("\n    ", " ").strip("\n").split("\n"):
         name, parameters = line.split(":", 1)
         names = (
             [name] if "." in name else [f"{each}.{name}" for each in ("PreTrainedTokenizer", "PreTrainedTokenizerFast")]
         )
-        found |= dict.fromkeys(names, parameters.strip())
-    return found
+        signatures |= dict.fromkeys(names, parameters.strip())
+    return signatures
 
 
 SIGNATURES = table("""
