@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPETokenizer
 from hf_bpe.encoding._encoder import Encoder
 
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'hf_bpe[parquet]'")
+pa = pytest.importorskip("pyarrow")
 from hf_bpe.distributed import ArrowEncoder  # noqa: E402
 
 END, BEGIN = "<|endoftext|>", "<|begin|>"

@@ -8,7 +8,7 @@ from hf_bpe import BPETokenizer
 from support.corpora import END, TEXTS, expected_ids, killing_once, save_tokenizer
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hf_bpe[ray]'")
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'hf_bpe[parquet]'")
+pa = pytest.importorskip("pyarrow")
 from hf_bpe.distributed import ArrowEncoder  # noqa: E402
 from hf_bpe.distributed import ray as on_ray  # noqa: E402
 

@@ -9,7 +9,7 @@ from hf_bpe import BPETokenizer
 from support.corpora import END, TEXTS, expected_ids, killing_once, save_tokenizer
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'hf_bpe[spark]', and a Java runtime")
-pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'hf_bpe[parquet]'")
+pytest.importorskip("pyarrow")
 from pyspark.sql import SparkSession
 
 from hf_bpe.distributed import ArrowEncoder

@@ -12,6 +12,7 @@ CORPUS = [
     "low low low low low lower lower widest widest widest newest newest newest newest 你好 你好 42 42!\n\n",
     "What is trained on a text of many words learns many merges; the longest of them are whole words.\n",
 ]
+SHORT_CORPUS = ["low low low lower lower lowest widest widest newest newest newest 你好 你好 what is newer is lower\n"]
 SPECIALS = ["<|endoftext|>", "<pad>", "<|user|>"]
 
 

@@ -24,14 +24,14 @@ from support.cases import case
 from support.patience import PATIENCE
 from support.processes import run_code
 from support.profiles import thorough
+from support.samples import SHORT_CORPUS
 
-CORPUS = ["low low low lower lower lowest widest widest newest newest newest 你好 你好 what is newer is lower\n"]
 TEXTS = [f"the {kind}est<|endoftext|> {number} 你好 👋" for number, kind in enumerate(["low", "wid", "new"] * 8)]
 CHAT_TEMPLATE = "{% for message in messages %}<|user|>{{ message.content }}{% endfor %}"
 CHAT = [{"role": "user", "content": "lower"}]
 
 
-def make_tokenizer(corpus=CORPUS):
+def make_tokenizer(corpus=SHORT_CORPUS):
     return BPETokenizer.train(
         corpus, num_merges=24, special_tokens=["<|endoftext|>", "<pad>", "<|user|>"], pad_token="<pad>"
     )
@@ -282,7 +282,7 @@ def test_calls_do_not_change_the_attributes(tokenizer, tmp_path):
 
 
 def test_another_tokenizer_has_another_fingerprint(tokenizer, hash_of):
-    others = [make_tokenizer([*CORPUS, "other words"]), *(copy.deepcopy(tokenizer) for _ in range(3))]
+    others = [make_tokenizer([*SHORT_CORPUS, "other words"]), *(copy.deepcopy(tokenizer) for _ in range(3))]
     others[1].add_tokens(["newest"])
     others[2].padding_side = "left"
     others[3].eos_token = None

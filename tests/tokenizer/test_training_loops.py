@@ -13,12 +13,12 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, Pre
 
 from hf_bpe import BPETokenizer, accelerate
 from support.profiles import thorough
+from support.samples import SHORT_CORPUS
 
 torch = pytest.importorskip("torch", reason="models need torch")
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
-CORPUS = ["low low low lower lower lowest widest widest newest newest newest 你好 你好 what is newer is lower\n"]
 TEXTS = ["lowest 你好", "the newest e\u0301", "widest of the low 👋 and more than that", "what is newer"]
 TEMPLATE = (
     "{% for message in messages %}<|user|>{{ message.content }}{{ eos_token }}{% endfor %}"
@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tokenizer")
     special_tokens = ["<|endoftext|>", "<pad>", "<|user|>"]
     tokenizer = BPETokenizer.train(
-        CORPUS, num_merges=30, special_tokens=special_tokens, pad_token="<pad>", chat_template=TEMPLATE
+        SHORT_CORPUS, num_merges=30, special_tokens=special_tokens, pad_token="<pad>", chat_template=TEMPLATE
     )
     tokenizer.model_max_length = 64
     tokenizer.save_pretrained(folder, portable=True)

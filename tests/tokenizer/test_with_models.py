@@ -24,10 +24,10 @@ from transformers import (
 
 from hf_bpe import BPETokenizer
 from support.patience import PATIENCE
+from support.samples import SHORT_CORPUS
 
 torch = pytest.importorskip("torch", reason="models need torch")
 
-CORPUS = ["low low low lower lower lowest widest widest newest newest newest 你好 你好 what is newer is lower\n"]
 TEXTS = ["lowest 你好", "the newest<|endoftext|>", "widest of the low 👋 and much more than that"]
 TEXT = "newest 你好 👋 low\nwidest, 你 好 e\u0301 end"
 SPECIALS = ["<|endoftext|>", "<pad>", "<mask>", "<|user|>"]
@@ -36,7 +36,7 @@ SPECIALS = ["<|endoftext|>", "<pad>", "<mask>", "<|user|>"]
 @pytest.fixture(scope="module")
 def tokenizer():
     return BPETokenizer.train(
-        CORPUS,
+        SHORT_CORPUS,
         num_merges=30,
         special_tokens=SPECIALS,
         pad_token="<pad>",

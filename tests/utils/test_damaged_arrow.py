@@ -9,7 +9,7 @@ from hf_bpe import BPETokenizer, Source, count, train
 from hf_bpe.counting import NormalizedTexts
 from support.cases import case
 
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'hf_bpe[parquet]'")
+pa = pytest.importorskip("pyarrow")
 from hf_bpe.distributed import ArrowEncoder  # noqa: E402
 
 LONG = "widest newest lowest lower"  # 26 bytes, which a view does not hold itself
