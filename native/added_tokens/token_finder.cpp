@@ -144,11 +144,11 @@ const Byte* TokenFinder::next_by_first_byte(const Byte* from, const Byte* end) c
 template <bool by_two, bool by_three, bool by_four>
 const Byte* TokenFinder::next_by_starts(const Byte* from, const Byte* end) const {
   const auto is_candidate = [&](const Byte* at) {
-    Byte found = 0;
-    if constexpr (by_two) found |= two_[load<std::uint16_t>(at)];
-    if constexpr (by_three) found |= three_.has(load<std::uint32_t>(at) & kFirstThree);
-    if constexpr (by_four) found |= four_.has(load<std::uint32_t>(at));
-    return found != 0;
+    Byte marks = 0;
+    if constexpr (by_two) marks |= two_[load<std::uint16_t>(at)];
+    if constexpr (by_three) marks |= three_.has(load<std::uint32_t>(at) & kFirstThree);
+    if constexpr (by_four) marks |= four_.has(load<std::uint32_t>(at));
+    return marks != 0;
   };
   for (; end - from >= 7; from += 4) {
     if (is_candidate(from)) return from;

@@ -202,10 +202,10 @@ ByteStrings pre_tokenize(nb::bytes text, const GivenPattern& pattern, std::optio
 
 std::size_t find_last_cut_in(nb::bytes text, const GivenPattern& pattern, const ByteStrings& tokens) {
   const AddedTokens added(plain_tokens(strings_of(tokens)));
-  const Pattern known = pattern_of(pattern);
+  const Pattern parsed = pattern_of(pattern);
   const Text whole{bytes_of(text), bytes_of(text) + text.size()};
   return without_gil([&](const PollFunction& poll) {
-    return find_last_cut(whole, {.pattern = known, .tokens = added, .poll = poll});
+    return find_last_cut(whole, {.pattern = parsed, .tokens = added, .poll = poll});
   });
 }
 
@@ -341,9 +341,9 @@ Returns:
       "count_characters",
       [](const OpenRun& counts) {
         const RunWords words = run_of(counts);
-        const auto found = without_gil([&](const auto& poll) { return count_characters(words, poll); });
+        const auto counted = without_gil([&](const auto& poll) { return count_characters(words, poll); });
         nb::dict numbers;
-        for (const auto& [code, count] : found) numbers[nb::int_(code)] = count;
+        for (const auto& [code, count] : counted) numbers[nb::int_(code)] = count;
         return Typed<nb::dict, "dict[int, int]">(numbers);
       },
       "counts"_a, "Return how often each character occurs in counted words, by code point.");

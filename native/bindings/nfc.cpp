@@ -13,12 +13,12 @@ namespace {
 using Numbers = Typed<nb::object, "Numbers">;
 
 Numbers beyond_nfc(const std::vector<Text>& texts) {
-  std::vector<std::int64_t> found;
+  std::vector<std::int64_t> numbers;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const Text& text = texts[i];
-    if (!is_surely_nfc(text.begin, text.end, text.width)) found.push_back(static_cast<std::int64_t>(i));
+    if (!is_surely_nfc(text.begin, text.end, text.width)) numbers.push_back(static_cast<std::int64_t>(i));
   }
-  return to_array(found);
+  return to_array(numbers);
 }
 
 Numbers texts_beyond_nfc(const Typed<nb::list, "list[AnyText]">& texts) {

@@ -25,17 +25,17 @@ TokenBytes tokens_of(const nb::bytes& data, const nb::bytes& offsets) {
 }
 
 nb::bytes join_tokens(const nb::bytes& data, const nb::bytes& offsets, const GivenIds& ids) {
-  const Ids given = ids_of(ids, "ids: expected a uint32 array of one dimension");
-  const std::string joined = without_gil([&](const auto& poll) { return tokens_of(data, offsets).join(given, poll); });
+  const Ids copied = ids_of(ids, "ids: expected a uint32 array of one dimension");
+  const std::string joined = without_gil([&](const auto& poll) { return tokens_of(data, offsets).join(copied, poll); });
   return nb::bytes(joined.data(), joined.size());
 }
 
 Typed<nb::object, "Numbers"> longest_prefixes_of(const nb::bytes& data, const nb::bytes& offsets,
                                                  const nb::bytes& other_data, const nb::bytes& other_offsets,
                                                  const GivenIds& candidates) {
-  const Ids given = ids_of(candidates, "candidates: expected a uint32 array of one dimension");
+  const Ids copied = ids_of(candidates, "candidates: expected a uint32 array of one dimension");
   return to_array(without_gil([&](const auto& poll) {
-    return longest_prefixes(tokens_of(data, offsets), tokens_of(other_data, other_offsets), given, poll);
+    return longest_prefixes(tokens_of(data, offsets), tokens_of(other_data, other_offsets), copied, poll);
   }));
 }
 

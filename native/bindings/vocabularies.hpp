@@ -57,10 +57,10 @@ class GivenTokens {
   std::string bytes_;
 };
 
-inline std::vector<std::uint32_t> numbers_of(const nb::bytes& given) {
-  if (given.size() % sizeof(std::uint32_t) != 0) throw nb::value_error("expected uint32 in bytes");
-  std::vector<std::uint32_t> numbers(given.size() / sizeof(std::uint32_t));
-  if (!numbers.empty()) std::memcpy(numbers.data(), given.c_str(), given.size());
+inline std::vector<std::uint32_t> numbers_of(const nb::bytes& bytes) {
+  if (bytes.size() % sizeof(std::uint32_t) != 0) throw nb::value_error("expected uint32 in bytes");
+  std::vector<std::uint32_t> numbers(bytes.size() / sizeof(std::uint32_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.c_str(), bytes.size());
   return numbers;
 }
 

@@ -76,8 +76,8 @@ class Counter::Worker {
         to = part.end;
       }
       if (text.must_be_utf8) {
-        if (const Byte* found = find_invalid_utf8(from, to, poll)) {
-          invalid = {index, static_cast<std::size_t>(found - text.begin)};
+        if (const Byte* at = find_invalid_utf8(from, to, poll)) {
+          invalid = {index, static_cast<std::size_t>(at - text.begin)};
           return;
         }
       }
@@ -157,9 +157,9 @@ Counter::Added Counter::add(const std::vector<Text>& texts, const std::function<
 
   std::optional<InvalidUtf8> first;
   for (const Worker& worker : workers_) {
-    const auto& found = worker.invalid;
-    if (found && (!first || std::pair(found->text, found->offset) < std::pair(first->text, first->offset)))
-      first = found;
+    const auto& other = worker.invalid;
+    if (other && (!first || std::pair(other->text, other->offset) < std::pair(first->text, first->offset)))
+      first = other;
   }
   return {done, done == chunks.size(), first};
 }

@@ -72,7 +72,7 @@ std::vector<std::int64_t> longest_prefixes(const TokenBytes& tokens, const Token
   poll();
   sort(wanted);
   poll();
-  std::vector<std::int64_t> found(tokens.size(), -1);
+  std::vector<std::int64_t> ids(tokens.size(), -1);
   // The candidates that are prefixes of where the walk is, each a prefix of the next. One that is no prefix of a token
   // is none of any later one, because strings with a common prefix are side by side.
   std::vector<const Entry*> open;
@@ -89,9 +89,9 @@ std::vector<std::int64_t> longest_prefixes(const TokenBytes& tokens, const Token
     }
     polls();
     close_until(entry.token);
-    if (!open.empty()) found[entry.place] = candidates[open.back()->place];
+    if (!open.empty()) ids[entry.place] = candidates[open.back()->place];
   }
-  return found;
+  return ids;
 }
 
 }  // namespace hf_bpe

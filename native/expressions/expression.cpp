@@ -75,7 +75,7 @@ Alphabet::Alphabet(const std::vector<CharacterTest>& tests, bool is_mapped) {
     members_[number * (classes_ + 1) + edge()] = tests[number].has_edge;
   }
 
-  std::map<std::array<std::uint16_t, kBlock>, std::uint16_t> known;
+  std::map<std::array<std::uint16_t, kBlock>, std::uint16_t> numbers;
   std::vector<std::uint16_t> uniform(classes_, kSeveralBytes);  // by class, a block of nothing else
   for (std::uint32_t first = 0, interval = 0; first < kCodes; first += kBlock) {
     while (interval + 1 < starts.size() && starts[interval + 1] <= first) ++interval;
@@ -89,10 +89,10 @@ Alphabet::Alphabet(const std::vector<CharacterTest>& tests, bool is_mapped) {
       while (interval + 1 < starts.size() && starts[interval + 1] <= first + i) ++interval;
       block[i] = static_cast<std::uint16_t>(types[interval]);
     }
-    const auto [found, is_new] = known.try_emplace(block, static_cast<std::uint16_t>(blocks_.size()));
+    const auto [entry, is_new] = numbers.try_emplace(block, static_cast<std::uint16_t>(blocks_.size()));
     if (is_new) blocks_.push_back(block);
-    if (is_uniform) uniform[types[interval]] = found->second;
-    block_of_.push_back(found->second);
+    if (is_uniform) uniform[types[interval]] = entry->second;
+    block_of_.push_back(entry->second);
   }
   invalid_ = static_cast<std::uint16_t>(of(kInvalidByte));
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -221,10 +221,10 @@ std::vector<bool> Expression::last_classes() const {
     is_done = true;
     for (std::size_t at = code().size(); at-- > 0;) {
       const Instruction& each = code()[at];
-      const bool found = each.opcode == Opcode::kAccept ||
-                         (each.opcode == Opcode::kSplit && (accepts[each.a] || accepts[each.b])) ||
-                         (each.opcode == Opcode::kCheck && accepts[each.c]);
-      if (found && !accepts[at]) {
+      const bool reaches = each.opcode == Opcode::kAccept ||
+                           (each.opcode == Opcode::kSplit && (accepts[each.a] || accepts[each.b])) ||
+                           (each.opcode == Opcode::kCheck && accepts[each.c]);
+      if (reaches && !accepts[at]) {
         accepts[at] = true;
         is_done = false;
       }

@@ -55,8 +55,8 @@ bool JsonCursor::read_escape(std::string& room) {
   constexpr std::string_view kEscapes = "\"\\/bfnrt", kCharacters = "\"\\/\b\f\n\r\t";
   if (at_ == text_.size()) return false;
   const char escape = text_[at_++];
-  if (const std::size_t known = kEscapes.find(escape); known != std::string_view::npos) {
-    room.push_back(kCharacters[known]);
+  if (const std::size_t place = kEscapes.find(escape); place != std::string_view::npos) {
+    room.push_back(kCharacters[place]);
     return true;
   }
   std::uint32_t character;

@@ -11,10 +11,10 @@ namespace {
 bool find_value(JsonCursor& cursor, std::string_view key) {
   if (!cursor.take('{')) return false;
   std::string room;
-  std::string_view found;
+  std::string_view name;
   do {
-    if (!cursor.read_string(found, room) || !cursor.take(':')) return false;
-    if (found == key) return true;
+    if (!cursor.read_string(name, room) || !cursor.take(':')) return false;
+    if (name == key) return true;
     if (!cursor.skip_value()) return false;
   } while (cursor.take(','));
   return false;

@@ -34,7 +34,7 @@ CharacterVocabulary::CharacterVocabulary(const Vocabulary::Tokens& tokens, const
     if (text.size() == 1) is_known[static_cast<Byte>(text[0])] = true;
     tokens_.emplace_back(id, text);
   }
-  const std::size_t given = tokens_.size();
+  const std::size_t whole = tokens_.size();
   const auto add_part = [&](std::string bytes, std::uint32_t id) {
     const std::string_view kept = parts_.emplace_back(std::move(bytes));
     place_of.emplace(kept, static_cast<std::uint32_t>(tokens_.size()));
@@ -46,7 +46,7 @@ CharacterVocabulary::CharacterVocabulary(const Vocabulary::Tokens& tokens, const
     if (!byte_ids.empty() && byte_ids[byte] == kNoByte) throw std::invalid_argument("byte_ids: a byte has no token");
     add_part(std::string(1, static_cast<char>(byte)), byte_ids.empty() ? next_id++ : byte_ids[byte]);
   }
-  for (std::size_t place = 0; place < given; ++place) {
+  for (std::size_t place = 0; place < whole; ++place) {
     const std::string_view text = tokens_[place].second;
     const auto* begin = reinterpret_cast<const Byte*>(text.data());
     if (text.size() > 4 || character_at(begin, begin + text.size()).length != text.size()) continue;

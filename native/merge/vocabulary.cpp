@@ -20,14 +20,14 @@ std::vector<Vocabulary::Merge> Vocabulary::find_tokens(
     if (place == TokenIndex::kNone) throw std::invalid_argument("a merge of what is not in the vocabulary");
     return place;
   };
-  std::vector<Merge> found;
-  found.reserve(merges.size());
+  std::vector<Merge> placed;
+  placed.reserve(merges.size());
   std::string made;
   for (const auto& [first, second] : merges) {
     made.assign(first).append(second);
-    found.push_back({place_of(first), place_of(second), place_of(made)});
+    placed.push_back({place_of(first), place_of(second), place_of(made)});
   }
-  return found;
+  return placed;
 }
 
 Vocabulary::Vocabulary(const Tokens& tokens, const std::vector<Merge>& merges, const Tokens& whole_words,

@@ -118,8 +118,8 @@ std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads
   {
     // Not std::jthread, which the libc++ of Apple's compilers does not have yet. Nothing below throws before they are
     // joined.
-    std::vector<std::thread> others;
-    others.reserve(std::min(threads, chunks.size()));
+    std::vector<std::thread> workers;
+    workers.reserve(std::min(threads, chunks.size()));
     const auto run_other = [&](std::size_t thread) {
       if (prepare_to_throw()) run(thread);  // else the other threads do its work
       const std::lock_guard lock(mutex);
@@ -127,13 +127,13 @@ std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads
       finished.notify_one();
     };
     try {
-      for (std::size_t i = 1; i < std::min(threads, chunks.size()); ++i) others.emplace_back(run_other, i);
+      for (std::size_t i = 1; i < std::min(threads, chunks.size()); ++i) workers.emplace_back(run_other, i);
     } catch (const std::system_error&) {
       // The system cannot start more threads; the existing ones do the work.
     } catch (const std::bad_alloc&) {
     }
     run(0);
-    for (std::unique_lock lock(mutex); ended != others.size();) {
+    for (std::unique_lock lock(mutex); ended != workers.size();) {
       if (finished.wait_for(lock, kBetweenPolls) == std::cv_status::no_timeout || failed) continue;
       lock.unlock();
       try {
@@ -143,7 +143,7 @@ std::size_t for_each_chunk(const std::vector<Chunk>& chunks, std::size_t threads
       }
       lock.lock();
     }
-    for (std::thread& other : others) other.join();
+    for (std::thread& worker : workers) worker.join();
   }
   if (error) std::rethrow_exception(error);
   poll(done_bytes);  // others may have left no chunk to the calling thread

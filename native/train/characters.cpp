@@ -92,11 +92,11 @@ std::map<std::uint32_t, std::uint64_t> count_characters(const Words& words, cons
       at += character.length;
     }
   });
-  std::map<std::uint32_t, std::uint64_t> found;
+  std::map<std::uint32_t, std::uint64_t> counted;
   for (std::uint32_t code = 0; code < kCodes; ++code) {
-    if (counts[code] != 0) found.emplace(code, counts[code]);
+    if (counts[code] != 0) counted.emplace(code, counts[code]);
   }
-  return found;
+  return counted;
 }
 
 }  // namespace hf_bpe

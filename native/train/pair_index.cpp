@@ -147,8 +147,8 @@ std::vector<PagedVector<std::size_t>> PairIndex::first_places(const std::vector<
 
 const PairIndex::Pair* PairIndex::best() {
   // No pair outside the index has a higher score than this; rounding of doubles may make it equal.
-  const std::uint64_t rest = threshold_ - 1;
-  const std::uint64_t uncertain = options_.length_penalty == 0 ? rest : sortable(static_cast<double>(rest));
+  const std::uint64_t limit = threshold_ - 1;
+  const std::uint64_t uncertain = options_.length_penalty == 0 ? limit : sortable(static_cast<double>(limit));
   while (!heap_.empty()) {
     const Candidate candidate = heap_.front();
     if (candidate.score <= uncertain && !has_all()) break;
@@ -207,13 +207,13 @@ std::uint64_t PairIndex::merge(Symbol first, Symbol second) {
     if (slots[at + width] != TokenArray::kBoundary) add(slots[at + width], 1, right_, count);
   }
 
-  const std::size_t known = pairs_.size();
+  const std::size_t old_size = pairs_.size();
   for (const Symbol symbol : left_) replace(new_pairs_[symbol][0], symbol, first, symbol, token);
   for (const Symbol symbol : right_) {
     replace(new_pairs_[symbol][1], second, symbol == token ? first : symbol, token, symbol);
   }
   pairs_[number].count = 0;  // also where it overlapped with itself, as in three equal tokens
-  if (pairs_.size() > known) {
+  if (pairs_.size() > old_size) {
     const auto note = [&](const NewPair& new_pair, Position at) {
       if (new_pair.pair == PairTable::kNone) return;
       Pair& target = pairs_[new_pair.pair];
@@ -225,7 +225,7 @@ std::uint64_t PairIndex::merge(Symbol first, Symbol second) {
       if (is_on_left(left)) note(new_pairs_[left][0], at - widths_[left]);
       if (slots[at + width] != TokenArray::kBoundary) note(new_pairs_[slots[at + width]][1], at);
     }
-    for (std::size_t i = known; i < pairs_.size(); ++i) {
+    for (std::size_t i = old_size; i < pairs_.size(); ++i) {
       heap_.push_back({score_of(pairs_[i]), static_cast<std::uint32_t>(i)});
       std::push_heap(heap_.begin(), heap_.end(), by_score());
     }

@@ -64,11 +64,11 @@ class Chooser {
  private:
   template <class Need>
   static std::optional<std::size_t> highest(const std::vector<Need>& needs, const std::vector<bool>& is_left) {
-    std::optional<std::size_t> found;
+    std::optional<std::size_t> best;
     for (std::size_t i = 0; i < needs.size(); ++i) {
-      if (is_left[i] && (!found || needs[i] > needs[*found])) found = i;
+      if (is_left[i] && (!best || needs[i] > needs[*best])) best = i;
     }
-    return found;
+    return best;
   }
 
   // Passes over languages that were chosen too often lately; if all were, takes the one that is best off, which was

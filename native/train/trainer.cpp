@@ -15,7 +15,7 @@ namespace {
 // from the token.
 bool learn(TokenArray words, const TrainingOptions& options, const PollFunction& poll, Learned& learned) {
   auto& [tokens, merges, last_count] = learned;
-  const std::unordered_set<std::string> known(tokens.begin() + 256, tokens.end());
+  const std::unordered_set<std::string> initial(tokens.begin() + 256, tokens.end());
   PairIndex index(std::move(words), tokens, options, options.sharing, poll);
   while (merges.size() < options.max_merges) {
     index.index(options.max_merges - merges.size(), options.span);
@@ -23,7 +23,7 @@ bool learn(TokenArray words, const TrainingOptions& options, const PollFunction&
       const auto [first, second] = merges.emplace_back(best->first, best->second);
       last_count = best->count;
       std::string made = tokens[first] + tokens[second];
-      if (known.contains(made)) return merges.size() == options.max_merges;
+      if (initial.contains(made)) return merges.size() == options.max_merges;
       tokens.push_back(std::move(made));
       index.merge(first, second);
       if (merges.size() % 64 == 0) poll();
