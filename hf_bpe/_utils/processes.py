@@ -20,11 +20,17 @@ Work = TypeVar("Work")
 Result = TypeVar("Result")
 
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+_MAX_THREADS = 1 << 16
 
 
 def usable_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else os.cpu_count() or 1
+
+
+def threads_of(num_workers: int | None) -> int:
+    """Return the number of encoding threads for `num_workers`."""
+    return default_threads() if num_workers is None else min(num_workers, _MAX_THREADS)
 
 
 def default_threads() -> int:
@@ -35,7 +41,7 @@ def default_threads() -> int:
     if os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in ("false", "off", "no", "n", "f", "0"):
         return 1
     wished = os.environ.get("RAYON_NUM_THREADS", "")
-    return min(int(wished), 2**16) if wished.isdecimal() and int(wished) > 0 else usable_cores()
+    return min(int(wished), _MAX_THREADS) if wished.isdecimal() and int(wished) > 0 else usable_cores()
 
 
 def map_in_processes(

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hf_bpe._utils.arguments import at_least, check_flag, check_str, check_strs, checked, one_of, optional
 from hf_bpe._utils.option_fields import checks_of, with_options
 from hf_bpe._utils.paths import output_url
+from hf_bpe._utils.processes import threads_of
 from hf_bpe._utils.tables import check_arrow
 from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, framed_rows, import_arrow
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.token_files._options import TextKeywords, TextOptions
-from hf_bpe.tokenizer._bulk import threads_of
 from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hf_bpe._utils.arguments import short_repr
 from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.fast._accelerated import accelerated_class
 from hf_bpe.fast._tokenization_fast import BPETokenizerFast
-from hf_bpe.tokenizer._direct_methods import ALL_HOOKS
+from hf_bpe.tokenizer._calls.direct import ALL_HOOKS
 from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 logger = logging.get_logger(__name__)

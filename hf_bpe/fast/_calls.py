@@ -9,8 +9,8 @@ from transformers.utils import PaddingStrategy, TensorType
 
 from hf_bpe.encoding._lazy_encodings import EncodedTexts
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.tokenizer._call_arguments import CALL_NAMES, Inputs
-from hf_bpe.tokenizer._calls import encode_call
+from hf_bpe.tokenizer._calls.arguments import CALL_NAMES, Inputs
+from hf_bpe.tokenizer._calls.columns import encode_call
 
 _FIRST = ("input_ids", "token_type_ids", "attention_mask")
 _TENSORS = (None, "pt", "np", TensorType.PYTORCH, TensorType.NUMPY)

@@ -18,9 +18,9 @@ from hf_bpe.fast._calls import encode_fast_call
 from hf_bpe.fast._fast_pipeline import FastPipeline
 from hf_bpe.fast._pipeline_slot import PipelineSlot
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.tokenizer._direct_methods import DirectMethods
+from hf_bpe.tokenizer._calls.direct import DirectMethods
+from hf_bpe.tokenizer._calls.results import warn_of_too_long
 from hf_bpe.tokenizer._methods.shared import SharedMethods, name_as_own
-from hf_bpe.tokenizer._results import warn_of_too_long
 from hf_bpe.tokenizer._transformers_compat import cleans_up
 
 if TYPE_CHECKING:

@@ -33,9 +33,9 @@ from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens
-from hf_bpe.tokenizer._calls import WarningsGiven
+from hf_bpe.tokenizer._calls.columns import WarningsGiven
+from hf_bpe.tokenizer._calls.direct import DirectMethods
 from hf_bpe.tokenizer._construction import find_model, loading_call, make_vocabulary
-from hf_bpe.tokenizer._direct_methods import DirectMethods
 from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR, CheckedTokenizer
 from hf_bpe.tokenizer._methods.bulk import BulkMethods

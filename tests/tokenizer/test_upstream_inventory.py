@@ -6,8 +6,7 @@ import pytest
 from transformers import PreTrainedTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, BPETokenizerFast
-from hf_bpe.tokenizer import _results
-from hf_bpe.tokenizer._direct_methods import HOOKS
+from hf_bpe.tokenizer._calls import direct, results
 from support.upstream_inventory import OLDER, SIGNATURES
 
 UPSTREAM = {"PreTrainedTokenizer": PreTrainedTokenizer, "PreTrainedTokenizerFast": PreTrainedTokenizerFast}
@@ -63,10 +62,10 @@ def test_all_that_is_overridden_is_in_the_inventory(name):
     ("backend", "name"), [("python", "PreTrainedTokenizer"), ("tokenizers", "PreTrainedTokenizerFast")]
 )
 def test_all_that_direct_methods_look_at_is_in_the_inventory(backend, name):
-    hooks = {f"{name}.{hook}" for hooks in HOOKS[backend].values() for hook in hooks if hasattr(UPSTREAM[name], hook)}
-    assert hooks - {*SIGNATURES} == set()
+    hooks = {hook for hook in set().union(*direct.HOOKS[backend].values()) if hasattr(UPSTREAM[name], hook)}
+    assert {f"{name}.{hook}" for hook in hooks} - {*SIGNATURES} == set()
 
 
 def test_constructor_of_batch_encoding_only_sets_attributes():
-    """Else calls are slower: `_results.batch_encoding` has to follow what it does."""
-    assert _results._SETS_ATTRIBUTES_ONLY
+    """Else calls are slower: `results.batch_encoding` has to follow what it does."""
+    assert results._SETS_ATTRIBUTES_ONLY

@@ -10,16 +10,34 @@ from typing import Any
 
 import numpy as np
 
-from hf_bpe._utils.arguments import check_choice, check_flag, checked, optional
-from hf_bpe._utils.tables import is_arrow
+from hf_bpe._utils.arguments import (
+    Check,
+    at_least,
+    check_choice,
+    check_flag,
+    check_int,
+    check_sequence,
+    checked,
+    optional,
+    wrong_type,
+)
+from hf_bpe._utils.processes import threads_of
+from hf_bpe._utils.tables import elements, is_arrow, refuse_tables
 from hf_bpe.canonical._canonical import CanonicalIds
+from hf_bpe.encoding import _randomness
 from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, import_arrow, joined
+from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.encoding._encoder import AnyText, Ids, Numbers, Padding
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._streaming import encode_blocks
-from hf_bpe.tokenizer import _bulk as bulk
-from hf_bpe.tokenizer._bulk import check_text, check_texts, threads_of
 from hf_bpe.tokenizer._methods.state import TokenizerState
+
+_ARGUMENTS: dict[str, Check] = {
+    **_randomness.ARGUMENTS,
+    "split_special_tokens": optional(check_flag),
+    "num_workers": optional(at_least(1)),
+    "length": optional(lambda name, value: check_int(name, value, 0, MAX_IDS)),
+}
 
 
 class BulkMethods(TokenizerState):
@@ -46,12 +64,12 @@ class BulkMethods(TokenizerState):
         """
         pipeline = self.pipeline
         if type(data) is not bytes or split_special_tokens is not None:
-            check_text("data", data)
+            _check_text("data", data)
             as_text = optional(check_flag)("split_special_tokens", split_special_tokens)
             return pipeline.encoder.encode(data, pipeline.options(as_text).for_bytes())
         return pipeline.encoder.encode(data, pipeline.options_of_bytes)
 
-    @checked(**bulk.ARGUMENTS)
+    @checked(**_ARGUMENTS)
     def encode_to_lists(
         self,
         texts: Sequence[AnyText],
@@ -83,11 +101,11 @@ class BulkMethods(TokenizerState):
         [[108, 111], [], [119]]
         """
         pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
-        texts, threads = check_texts("texts", texts), threads_of(num_workers)
+        texts, threads = _check_texts("texts", texts), threads_of(num_workers)
         options = random.options(pipeline.options(split_special_tokens), len(texts))
         return pipeline.encoder.encode_batch(texts, options, threads)
 
-    @checked(**bulk.ARGUMENTS)
+    @checked(**_ARGUMENTS)
     def encode_to_numpy(
         self,
         texts: Sequence[AnyText],
@@ -114,7 +132,7 @@ class BulkMethods(TokenizerState):
         pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         options, threads = pipeline.options(split_special_tokens), threads_of(num_workers)
         if not is_arrow(texts):
-            texts = check_texts("texts", texts)
+            texts = _check_texts("texts", texts)
             return pipeline.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
         parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random)
         ids, offsets, nulls = joined([*parts])
@@ -122,7 +140,7 @@ class BulkMethods(TokenizerState):
             raise ValueError(f"texts[{nulls.argmax()}] is null, for which arrays have no place; use encode_to_arrow")
         return ids, offsets
 
-    @checked(**bulk.ARGUMENTS, large=check_flag)
+    @checked(**_ARGUMENTS, large=check_flag)
     def encode_to_arrow(
         self,
         texts: Sequence[AnyText] | Any,
@@ -161,14 +179,14 @@ class BulkMethods(TokenizerState):
         arrow = import_arrow()
         kind = (arrow.large_list if large else arrow.list_)(arrow.uint32())
         if not is_arrow(texts):
-            texts = check_texts("texts", texts)
+            texts = _check_texts("texts", texts)
             ids, offsets = pipeline.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
             return as_lists(ids, offsets, None, kind)
         parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random)
         lists = [as_lists(*part, kind) for part in parts]
         return lists[0] if isinstance(texts, arrow.Array) else arrow.chunked_array(lists, kind)
 
-    @checked(**bulk.ARGUMENTS)
+    @checked(**_ARGUMENTS)
     def encode_to_padded(
         self,
         texts: Sequence[AnyText],
@@ -203,7 +221,7 @@ class BulkMethods(TokenizerState):
         pad_id = self.pad_token_id
         padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
         pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
-        texts, threads = check_texts("texts", texts), threads_of(num_workers)
+        texts, threads = _check_texts("texts", texts), threads_of(num_workers)
         options = random.options(pipeline.options(split_special_tokens), len(texts))
         flat, offsets = pipeline.encoder.encode_to_numpy(texts, options, threads)
         ends = offsets[1:] if length is None else np.minimum(offsets[1:], offsets[:-1] + length)
@@ -216,7 +234,7 @@ class BulkMethods(TokenizerState):
             )
         return ids, mask
 
-    @checked(**bulk.ARGUMENTS)
+    @checked(**_ARGUMENTS)
     def count_tokens(
         self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> list[int]:
@@ -227,9 +245,9 @@ class BulkMethods(TokenizerState):
         [2, 0, 1]
         """
         options = self.pipeline.options(split_special_tokens)
-        return self.pipeline.encoder.count_tokens(check_texts("texts", texts), options, threads_of(num_workers))
+        return self.pipeline.encoder.count_tokens(_check_texts("texts", texts), options, threads_of(num_workers))
 
-    @checked(**bulk.ARGUMENTS)
+    @checked(**_ARGUMENTS)
     def encode_iterable(
         self, pieces: Iterable[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
     ) -> Iterator[int]:
@@ -258,3 +276,31 @@ class BulkMethods(TokenizerState):
         (False, [257])
         """
         return CanonicalIds(self.pipeline.encoder, self.pipeline.token_tuples, self.pipeline.options())
+
+
+def _check_text(name: str, value: Any) -> Any:
+    """Return the value if it is a str or bytes."""
+    if not isinstance(value, (str, bytes)):
+        try:
+            memoryview(value)  # a mutable buffer, which the native core would read while another thread changes it
+        except TypeError:
+            raise wrong_type(name, "str or bytes", value) from None
+        raise TypeError(
+            f"{name}: expected str or bytes, got {type(value).__name__}, which can change; give bytes(text)"
+        )
+    return value
+
+
+def _check_texts(name: str, value: Any) -> list[AnyText]:
+    """Return a copy of a list of texts, each str or bytes, because another thread may change the list."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name}: expected a list of texts, got a single {type(value).__name__}; write [text]")
+    if isinstance(value, (list, tuple)):
+        texts = [*value]
+    else:
+        refuse_tables(name, value)
+        texts = [*elements(name, check_sequence(name, value, "a list of texts"))]
+    if not (all(map(str.__instancecheck__, texts)) or {*map(type, texts)} <= {str, bytes}):
+        for at, text in enumerate(texts):
+            _check_text(f"{name}[{at}]", text)
+    return texts

@@ -14,13 +14,13 @@ from hf_bpe.encoding._lazy_encodings import EncodedTexts
 from hf_bpe.encoding._randomness import options_of_call
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from hf_bpe.tokenizer import _allowed_special as allowed_special
-from hf_bpe.tokenizer._call_arguments import check_call_options, check_inherited_call, checked_inputs
-from hf_bpe.tokenizer._calls import encode_call
-from hf_bpe.tokenizer._direct_methods import OF_TEXT_OR_IDS
+from hf_bpe.tokenizer._calls import allowed_special
+from hf_bpe.tokenizer._calls.arguments import check_call_options, check_inherited_call, checked_inputs
+from hf_bpe.tokenizer._calls.columns import encode_call
+from hf_bpe.tokenizer._calls.direct import OF_TEXT_OR_IDS
+from hf_bpe.tokenizer._calls.results import TypeIdsMaker
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._methods.template import TemplateMethods
-from hf_bpe.tokenizer._results import TypeIdsMaker
 
 _HOOKS_OF_A_TOKEN = {"_convert_token_to_id", "_convert_token_to_id_with_added_voc"}
 

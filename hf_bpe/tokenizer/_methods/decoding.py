@@ -10,8 +10,7 @@ from hf_bpe._utils.arguments import check_flag, check_ids, check_sequence, check
 from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates
-from hf_bpe.tokenizer._bulk import are_rows_of_ids
-from hf_bpe.tokenizer._direct_methods import TO_TEXT
+from hf_bpe.tokenizer._calls.direct import TO_TEXT, are_rows_of_ids
 from hf_bpe.tokenizer._methods.shared import SharedMethods
 from hf_bpe.tokenizer._methods.state import TokenizerState
 from hf_bpe.tokenizer._options import DECODING

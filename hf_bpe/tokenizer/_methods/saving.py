@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transformers.utils import logging
+
 from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional, refuse_unknown
 from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.core._model import BPEModel
@@ -18,7 +20,6 @@ from hf_bpe.formats._template import Template
 from hf_bpe.formats._tokenizer_config import DIGESTS
 from hf_bpe.formats._vocab_and_merges import write_gpt2
 from hf_bpe.pretokenizers._pattern import Pattern
-from hf_bpe.tokenizer import _bulk as bulk
 from hf_bpe.tokenizer._methods.conversion import ConversionMethods
 from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING
 from hf_bpe.tokenizer._saving.folders import Folder
@@ -26,6 +27,8 @@ from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+logger = logging.get_logger(__name__)
 
 
 class SavingMethods(ConversionMethods):
@@ -165,7 +168,7 @@ class SavingMethods(ConversionMethods):
         if missing := [token for token in named if str(token) not in other._added_tokens_encoder]:
             other._add_tokens(missing, True)
             ids = {str(token): other._added_tokens_encoder[str(token)] for token in missing}
-            bulk.logger.warning("these named tokens are special tokens, with ids, once the folder is loaded: %s", ids)
+            logger.warning("these named tokens are special tokens, with ids, once the folder is loaded: %s", ids)
         return other
 
     @classmethod

@@ -11,8 +11,8 @@ from transformers.utils import PaddingStrategy
 
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding._batch_layout import MAX_IDS
-from hf_bpe.tokenizer._direct_rows import are_usual
-from hf_bpe.tokenizer._results import DIRECT_TENSORS, as_tensor
+from hf_bpe.tokenizer._calls.results import DIRECT_TENSORS, as_tensor
+from hf_bpe.tokenizer._calls.rows import are_usual
 
 _COLUMNS = {"input_ids", "attention_mask"}
 _VALUES: dict[str, tuple[object, ...]] = {

@@ -20,8 +20,8 @@ from hf_bpe.encoding._encoder import Encoder, Padding, TemplateIds
 from hf_bpe.encoding._lazy_encodings import NO_ID, EncodedTexts, Encodings
 from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.tokenizer._call_arguments import CALL_NAMES, Call, Inputs
-from hf_bpe.tokenizer._results import TypeIdsMaker, as_tensor, row_type_ids, warn_of_too_long
+from hf_bpe.tokenizer._calls.arguments import CALL_NAMES, Call, Inputs
+from hf_bpe.tokenizer._calls.results import TypeIdsMaker, as_tensor, row_type_ids, warn_of_too_long
 
 
 class WarningsGiven(dict[str, bool]):

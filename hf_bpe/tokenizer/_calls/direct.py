@@ -6,28 +6,28 @@ arguments, other types, classes that override what transformers would call, and 
 
 | method | what is answered here |
 |---|---|
-| `__call__` | a str, or a list of str; the options of `_direct_rows` |
+| `__call__` | a str, or a list of str; the options of `rows` |
 | `encode` | a str; `add_special_tokens` |
 | `decode` | a list of int, or several; `skip_special_tokens` |
 | `batch_decode` | lists, arrays or tensors of ids; `skip_special_tokens` |
 | `tokenize` | a str |
-| `pad` | rows of ids and masks in lists, to tensors; the options of `_direct_padding` |
+| `pad` | rows of ids and masks in lists, to tensors; the options of `padding` |
 
 `convert_ids_to_tokens` and `convert_tokens_to_ids` are loops over what each class knows, and so in its own methods.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial, update_wrapper
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hf_bpe.encoding._lazy_encodings import DeferredEncodings
 from hf_bpe.formats._pipeline import INVALID_ID_ERRORS, Pipeline
-from hf_bpe.tokenizer._bulk import are_rows_of_ids, are_several_rows
-from hf_bpe.tokenizer._direct_padding import can_pad, pad_rows
-from hf_bpe.tokenizer._direct_rows import are_usual, encode_rows
-from hf_bpe.tokenizer._results import batch_encoding, encode_again
+from hf_bpe.tokenizer._calls.padding import can_pad, pad_rows
+from hf_bpe.tokenizer._calls.results import batch_encoding, encode_again
+from hf_bpe.tokenizer._calls.rows import are_usual, encode_rows
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer as _Tokenizer
@@ -217,7 +217,7 @@ class DirectMethods(_Tokenizer):
             if (
                 not args
                 and self._answers_batch_decode
-                and are_several_rows(sequences)
+                and _are_several_rows(sequences)
                 and not self._cleans_up(kwargs.get("clean_up_tokenization_spaces"))
             ):
                 # transformers would first walk through all ids in Python.
@@ -266,6 +266,20 @@ def _copy_methods(cls: type) -> None:
         del copied.__wrapped__
         copied.__module__, copied.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
         setattr(cls, name, copied)
+
+
+def are_rows_of_ids(rows: Sequence[Any]) -> bool:
+    """Say whether all rows are lists or tuples that begin with an int, as nearly always, without a call for each."""
+    return {*map(type, rows)} <= {list, tuple} and {type(row[0]) for row in rows if row} <= {int}
+
+
+def _are_several_rows(sequences: Any) -> bool:
+    """Say whether these are surely rows of ids: lists or arrays of them, or an array of two dimensions."""
+    if isinstance(sequences, (list, tuple)):
+        if are_rows_of_ids(sequences):
+            return len(sequences) > 0
+        return all(getattr(row, "ndim", 0) == 1 for row in sequences)
+    return getattr(sequences, "ndim", 0) == 2 and len(sequences) > 0
 
 
 def _answers(tokenizer: Any) -> dict[str, bool]:

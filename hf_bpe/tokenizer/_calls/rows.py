@@ -15,7 +15,7 @@ from hf_bpe.encoding._encoder import AnyText, Padding
 from hf_bpe.encoding._lazy_encodings import DeferredEncodings
 from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.tokenizer._results import DIRECT_TENSORS, as_tensor, batch_encoding, encode_again, warn_of_too_long
+from hf_bpe.tokenizer._calls.results import DIRECT_TENSORS, as_tensor, batch_encoding, encode_again, warn_of_too_long
 
 _VALUES: dict[str, tuple[object, ...]] = {
     "add_special_tokens": (True, False),
