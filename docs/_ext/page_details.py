@@ -10,7 +10,6 @@ from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
 from hf_bpe import BPETokenizer, train
-from hf_bpe.tokenizer._inherited import CheckedTokenizer
 
 PAGES_OF_NAMES = {
     "BPEModel": "hf_bpe",
@@ -59,11 +58,11 @@ def forget_overloads(app: Sphinx) -> None:
 
 
 def order_methods(app: Sphinx) -> None:
-    """List the methods that `BPETokenizer` has from its parts in the order of the parts, and not by name."""
+    """List the methods that `BPETokenizer` has from its mix-ins in the order of these, and not by name."""
     analyzer = ModuleAnalyzer.for_module(BPETokenizer.__module__)
     analyzer.analyze()
-    for part in BPETokenizer.__mro__[1 : BPETokenizer.__mro__.index(CheckedTokenizer)]:
-        for name in vars(part):
+    for mixin in BPETokenizer.__bases__[:-1]:  # the last is transformers'
+        for name in vars(mixin):
             analyzer.tagorder[f"BPETokenizer.{name}"] = len(analyzer.tagorder)
 
 

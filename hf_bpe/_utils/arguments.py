@@ -255,16 +255,24 @@ def checked(**checks: Check) -> Callable[[Function], Function]:
             values = [check(name, arg) if check else arg for arg, (name, check) in zip(args, by_place, strict=False)]
             if len(args) > len(values) and by_name:
                 raise TypeError(
-                    f"{function.__qualname__}: got {short_repr(args[len(values)])} without a name; give it as one of "
-                    f"{', '.join(by_name)}"
+                    f"{_called_name(function, args)}: got {short_repr(args[len(values)])} without a name; "
+                    f"give it as one of {', '.join(by_name)}"
                 )
             for name in kwargs:
                 if name in checks:
                     kwargs[name] = checks[name](name, kwargs[name])
                 elif not takes_any and name not in parameters:
-                    refuse_unknown(function.__qualname__, [name], parameters)
+                    refuse_unknown(_called_name(function, args), [name], parameters)
             return function(*values, *args[len(values) :], **kwargs)
 
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _called_name(function: Callable[..., Any], args: Sequence[Any]) -> str:
+    """Return the name of a function; of a method with the class that it is called for, not the one that defines it."""
+    if args and next(iter(inspect.signature(function).parameters)) in ("self", "cls"):
+        owner = args[0] if isinstance(args[0], type) else type(args[0])
+        return f"{owner.__name__}.{function.__name__}"
+    return function.__qualname__

@@ -20,7 +20,8 @@ from hf_bpe.fast._pipeline_slot import PipelineSlot
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._calls.direct import DirectMethods
 from hf_bpe.tokenizer._calls.results import warn_of_too_long
-from hf_bpe.tokenizer._methods.shared import SharedMethods, name_as_own
+from hf_bpe.tokenizer._methods.shared import SharedMethods
+from hf_bpe.tokenizer._self_types import AnyTokenizer
 from hf_bpe.tokenizer._transformers_compat import cleans_up
 
 if TYPE_CHECKING:
@@ -29,11 +30,10 @@ else:
     from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 
-class _BackedTokenizer(PreTrainedTokenizerFast):
+class _BackedMethods(AnyTokenizer):
     """Methods of `BPETokenizerFast` for calls that `DirectMethods` does not answer, and what these need."""
 
     _accelerates: Any = PreTrainedTokenizerFast  # the class in transformers
-    _overridden: frozenset[str]  # of DirectMethods
     _prefix_cache: PrefixCache | None = None
 
     # What transformers reads and changes as an attribute. Whoever gets the backend may change it.
@@ -198,7 +198,7 @@ class _BackedTokenizer(PreTrainedTokenizerFast):
         return token
 
 
-class BPETokenizerFast(DirectMethods, _BackedTokenizer, SharedMethods, backend="tokenizers"):
+class BPETokenizerFast(DirectMethods, SharedMethods, _BackedMethods, PreTrainedTokenizerFast, backend="tokenizers"):
     """A `PreTrainedTokenizerFast` for byte-level BPE that encodes and decodes with a `Pipeline` of hf_bpe.
 
     It is made of a loaded tokenizer by `hf_bpe.accelerate`, or by `from_pretrained` like other fast tokenizers, and has
@@ -222,6 +222,3 @@ class BPETokenizerFast(DirectMethods, _BackedTokenizer, SharedMethods, backend="
     >>> tokenizer("low lower")["input_ids"], tokenizer.is_accelerated
     ([257, 32, 257, 101, 114], True)
     """
-
-
-name_as_own(BPETokenizerFast, PreTrainedTokenizerFast)

@@ -17,7 +17,7 @@ from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.tokenizer._options import RESTORED
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._protocol import Tokenizer
+    from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 PERSISTENT = tuple(name for name, setting in SETTINGS.items() if setting.is_saved)
 """Attributes that save_pretrained of transformers drops unless they are in init_kwargs."""
@@ -54,7 +54,7 @@ def _special_without_name(tokens: Mapping[int, Any], settings: Mapping[str, Any]
     return [token.content for token in tokens.values() if token.special and token.content not in named]
 
 
-def changed_settings(tokenizer: Tokenizer) -> dict[str, Any]:
+def changed_settings(tokenizer: OwnTokenizer) -> dict[str, Any]:
     """Return the settings of a tokenizer that are not the default."""
     settings = {**tokenizer.init_kwargs, **{name: getattr(tokenizer, name) for name in (*PERSISTENT, "chat_template")}}
     settings["model_max_length"] = tokenizer.model_max_length if tokenizer.model_max_length < _NO_LIMIT else None
@@ -78,7 +78,7 @@ def constructor_arguments(definition: Definition, model: BPEModel, others: Mappi
 
 
 def arguments_to_retrain(
-    tokenizer: Tokenizer, new_special_tokens: Sequence[str | AddedToken], names: Mapping[str, str]
+    tokenizer: OwnTokenizer, new_special_tokens: Sequence[str | AddedToken], names: Mapping[str, str]
 ) -> tuple[list[str | AddedToken], dict[str, Any]]:
     """Return special tokens and settings to train another tokenizer with; `names` renames special tokens."""
     definition = tokenizer.definition

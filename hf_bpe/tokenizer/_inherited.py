@@ -7,9 +7,10 @@ their names, which mean the same in every method. All values that transformers c
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokenizers import AddedToken
+from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import ExplicitEnum, PaddingStrategy, TensorType
 
@@ -35,11 +36,7 @@ from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._setting_checks import check_tokens
 from hf_bpe.formats._settings import CHECKS
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer
-else:
-    from transformers.tokenization_python import PreTrainedTokenizer
+from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 
 def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check:
@@ -110,10 +107,10 @@ ARGUMENTS: dict[str, Check] = {
 """Checks of the arguments of transformers' methods."""
 
 
-class CheckedTokenizer(PreTrainedTokenizer):
-    """`PreTrainedTokenizer` with checked arguments.
+class InheritedMethods(OwnTokenizer):
+    """Methods of `PreTrainedTokenizer` with checked arguments.
 
-    The only base of `BPETokenizer`: its methods are wrapped, not redefined, so their signatures follow transformers.
+    Most of them are wrapped, not redefined, so their signatures follow transformers.
     """
 
     @classmethod
@@ -147,11 +144,13 @@ class CheckedTokenizer(PreTrainedTokenizer):
             raise ValueError(f"max_length: expected a length that memory can hold, got {max_length}")
         return super()._pad(encoded_inputs, max_length, *args, **kwargs)
 
+    @checked(**ARGUMENTS)
     def parse_response(self, response: Any, schema: Any = None, **kwargs: Any) -> Any:
         """Parse a model's response, as in transformers; `schema` is a response template."""
         self._check_has_template("schema", schema)
         return super().parse_response(response, schema, **kwargs)
 
+    @checked(**ARGUMENTS)
     def get_response_parser(self, response_template: Any = None, **kwargs: Any) -> Any:
         """Return an incremental parser of responses, as in transformers."""
         self._check_has_template("response_template", response_template)
@@ -164,9 +163,8 @@ class CheckedTokenizer(PreTrainedTokenizer):
 
 for _name in (
     *("create_token_type_ids_from_sequences", "num_special_tokens_to_add", "prepare_for_model", "pad"),
-    *("clean_up_tokenization", "batch_decode"),
+    *("clean_up_tokenization", "batch_decode", "encode_message_with_chat_template"),
     *("add_tokens", "add_special_tokens", "apply_chat_template", "get_chat_template", "save_chat_templates"),
-    *("encode_message_with_chat_template", "parse_response", "get_response_parser"),
 ):
-    if hasattr(CheckedTokenizer, _name):  # some versions have fewer methods
-        setattr(CheckedTokenizer, _name, checked(**ARGUMENTS)(getattr(CheckedTokenizer, _name)))
+    if hasattr(PreTrainedTokenizer, _name):  # some versions have fewer methods
+        setattr(InheritedMethods, _name, checked(**ARGUMENTS)(getattr(PreTrainedTokenizer, _name)))

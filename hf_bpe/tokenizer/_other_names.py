@@ -6,6 +6,9 @@ that they know; each still raises an AttributeError, which says what to write in
 
 from __future__ import annotations
 
+from abc import ABCMeta
+from typing import TYPE_CHECKING, Any
+
 _LOADING = "BPETokenizer.from_pretrained(folder), or BPETokenizer.convert_from(file)"
 _TRAINING = "BPETokenizer.train(texts, vocab_size=32000)"
 
@@ -74,6 +77,19 @@ _ADVICE_OF_PACKAGE = {
 
 OTHER_NAMES = {name: advice for advice, names in _ADVICE.items() for name in names.split()}
 """Name → what it is in BPETokenizer."""
+
+
+class TokenizerType(ABCMeta):  # an ABCMeta, so that subclasses may be abstract, too
+    """The type of the classes of tokenizers, which says what names of other libraries are here."""
+
+    if not TYPE_CHECKING:  # or type checkers would take any name
+
+        def __getattr__(cls, key: str) -> Any:
+            message = f"{cls.__name__} has no attribute {key}"
+            if key in OTHER_NAMES:
+                message += f"; in BPETokenizer it is {OTHER_NAMES[key]}"
+            raise AttributeError(message, name=key, obj=cls)
+
 
 OTHER_NAMES_OF_PACKAGE = {
     **{name: advice for advice, names in _ADVICE_OF_PACKAGE.items() for name in names.split()},

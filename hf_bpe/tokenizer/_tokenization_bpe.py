@@ -1,8 +1,9 @@
 """BPETokenizer: the `PreTrainedTokenizer` of this package.
 
-Here are the ways to make one: the constructor, training and loading. Its methods are in `_methods`, one class for each
-idea. The work is done by the pipeline, which is made of the attributes, and by functions over values in modules next to
-this one: `_calls`, `_bulk`, `_added_vocabulary`, `_saving`, `_converting`.
+Here are the ways to make one: the constructor, training and loading. Its other methods come from mix-ins, one for each
+idea, none of which inherits from another: `DirectMethods` answers usual calls, and in `_methods` is what users and
+transformers call besides. The work is done by the pipeline, which is made of the attributes, and by functions over
+values in `_calls`, `_added_vocabulary`, `_saving` and `_converting`.
 """
 
 from __future__ import annotations
@@ -33,19 +34,20 @@ from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens
-from hf_bpe.tokenizer._calls.columns import WarningsGiven
 from hf_bpe.tokenizer._calls.direct import DirectMethods
 from hf_bpe.tokenizer._construction import find_model, loading_call, make_vocabulary
 from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
-from hf_bpe.tokenizer._inherited import CONSTRUCTOR, CheckedTokenizer
+from hf_bpe.tokenizer._inherited import CONSTRUCTOR, InheritedMethods
 from hf_bpe.tokenizer._methods.bulk import BulkMethods
 from hf_bpe.tokenizer._methods.calls import CallMethods
+from hf_bpe.tokenizer._methods.conversion import ConversionMethods
 from hf_bpe.tokenizer._methods.decoding import DecodingMethods
 from hf_bpe.tokenizer._methods.editing import EditingMethods
 from hf_bpe.tokenizer._methods.files import FileMethods
 from hf_bpe.tokenizer._methods.saving import SavingMethods
-from hf_bpe.tokenizer._methods.shared import SharedMethods, name_as_own
-from hf_bpe.tokenizer._methods.state import PipelineCache
+from hf_bpe.tokenizer._methods.shared import SharedMethods
+from hf_bpe.tokenizer._methods.state import PipelineCache, StateMethods, WarningsGiven
+from hf_bpe.tokenizer._methods.template import TemplateMethods
 from hf_bpe.tokenizer._options import (
     LoadingOptions,
     TrainerOptions,
@@ -55,6 +57,7 @@ from hf_bpe.tokenizer._options import (
     hint_at_roles,
     with_options_from,
 )
+from hf_bpe.tokenizer._other_names import TokenizerType
 from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS, needs_conversion
 from hf_bpe.training._initial_alphabet import learns_characters
 from hf_bpe.training._train import TrainingOptions, train
@@ -63,18 +66,30 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from hf_bpe.playground import Playground
+    from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer
+else:
+    from transformers.tokenization_python import PreTrainedTokenizer
 
 _BOS_EOS_FLAGS = ("add_bos_token", "add_eos_token")
 
 
 class BPETokenizer(
+    # What users call; what the first does not answer goes on to `super()`, the next base that has the method.
     DirectMethods,
-    CallMethods,
     BulkMethods,
     FileMethods,
-    DecodingMethods,
+    SharedMethods,
     EditingMethods,
+    ConversionMethods,
     SavingMethods,
+    # What transformers calls.
+    CallMethods,
+    DecodingMethods,
+    TemplateMethods,
+    StateMethods,
+    InheritedMethods,  # directly before the class whose methods it wraps
+    PreTrainedTokenizer,
+    metaclass=TokenizerType,
     backend="python",
 ):
     """A byte-level BPE tokenizer for transformers, from a `BPEModel` or from GPT-2's two files.
@@ -355,6 +370,3 @@ class BPETokenizer(
             )
         loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **options)
         return loaded
-
-
-name_as_own(BPETokenizer, CheckedTokenizer, SharedMethods)

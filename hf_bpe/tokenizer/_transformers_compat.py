@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
@@ -39,17 +38,11 @@ def cleans_up(tokenizer: Any, given: bool | None) -> bool:
         return False
     if getattr(tokenizer, INSISTS, True):
         return True
-    _say_ignored()
-    return False
-
-
-@cache
-def _say_ignored() -> None:
-    """Log once that a setting is ignored; decoding asks often."""
-    logger.warning(
+    logger.warning_once(
         "transformers ignores clean_up_tokenization_spaces=True for BPE, whose texts it would corrupt; set it to "
         f"False, or {INSISTS} to True"
     )
+    return False
 
 
 @contextmanager

@@ -24,13 +24,6 @@ from hf_bpe.tokenizer._calls.arguments import CALL_NAMES, Call, Inputs
 from hf_bpe.tokenizer._calls.results import TypeIdsMaker, as_tensor, row_type_ids, warn_of_too_long
 
 
-class WarningsGiven(dict[str, bool]):
-    """The warnings that transformers has given; excluded from pickles and fingerprints of the tokenizer."""
-
-    def __reduce__(self) -> tuple[type[WarningsGiven], tuple[()]]:
-        return WarningsGiven, ()
-
-
 def encode_call(
     tokenizer: Any,
     pipeline: Pipeline,

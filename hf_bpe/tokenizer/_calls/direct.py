@@ -19,8 +19,7 @@ arguments, other types, classes that override what transformers would call, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, update_wrapper
-from types import FunctionType
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hf_bpe.encoding._lazy_encodings import DeferredEncodings
@@ -28,11 +27,7 @@ from hf_bpe.formats._pipeline import INVALID_ID_ERRORS, Pipeline
 from hf_bpe.tokenizer._calls.padding import can_pad, pad_rows
 from hf_bpe.tokenizer._calls.results import batch_encoding, encode_again
 from hf_bpe.tokenizer._calls.rows import are_usual, encode_rows
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer as _Tokenizer
-else:
-    _Tokenizer = object
+from hf_bpe.tokenizer._self_types import AnyTokenizer
 
 _COLUMNS = ["input_ids", "attention_mask"]
 """The `model_input_names` of decoder models, and so the columns of a call."""
@@ -79,7 +74,7 @@ _DECODING_OPTIONS = {"clean_up_tokenization_spaces"}
 ALL_HOOKS = frozenset(name for methods in HOOKS.values() for hooks in methods.values() for name in hooks)
 
 
-class DirectMethods(_Tokenizer):
+class DirectMethods(AnyTokenizer):
     """The methods, as the first base of a class whose other bases say what `super()` is.
 
     A class states its backend, `class Tokenizer(DirectMethods, …, backend="python")`, and has:
@@ -103,7 +98,6 @@ class DirectMethods(_Tokenizer):
         super().__init_subclass__(**given)
         if backend is not None:
             cls._direct_base, cls._is_split_of_pipeline = (cls, backend), backend == "python"
-            _copy_methods(cls)
         base = cls._direct_base[0]
         cls._overridden = frozenset(
             name for name in ALL_HOOKS if getattr(cls, name, None) is not getattr(base, name, None)
@@ -255,17 +249,6 @@ def _texts(pipeline: Pipeline, ids: Any, skipped: bytes) -> str | list[str] | No
     except INVALID_ID_ERRORS:
         pass  # what is inherited says what is wrong, or decodes them in another way
     return None
-
-
-def _copy_methods(cls: type) -> None:
-    """Give a class copies of the methods, with its name: that is what messages show and where pickles look."""
-    for name in HOOKS["python"]:
-        method: FunctionType = vars(DirectMethods)[name]
-        parts = method.__code__, method.__globals__, name, method.__defaults__, method.__closure__
-        copied = update_wrapper(FunctionType(*parts), method)
-        del copied.__wrapped__
-        copied.__module__, copied.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
-        setattr(cls, name, copied)
 
 
 def are_rows_of_ids(rows: Sequence[Any]) -> bool:

@@ -30,7 +30,7 @@ from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.encoding._encoder import AnyText, Ids, Numbers, Padding
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._streaming import encode_blocks
-from hf_bpe.tokenizer._methods.state import TokenizerState
+from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 _ARGUMENTS: dict[str, Check] = {
     **_randomness.ARGUMENTS,
@@ -40,7 +40,7 @@ _ARGUMENTS: dict[str, Check] = {
 }
 
 
-class BulkMethods(TokenizerState):
+class BulkMethods(OwnTokenizer):
     """The methods that encode many texts."""
 
     def encode_bytes(self, data: AnyText, *, split_special_tokens: bool | None = None) -> list[int]:

@@ -20,12 +20,12 @@ from hf_bpe.tokenizer._calls.columns import encode_call
 from hf_bpe.tokenizer._calls.direct import OF_TEXT_OR_IDS
 from hf_bpe.tokenizer._calls.results import TypeIdsMaker
 from hf_bpe.tokenizer._inherited import ARGUMENTS
-from hf_bpe.tokenizer._methods.template import TemplateMethods
+from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 _HOOKS_OF_A_TOKEN = {"_convert_token_to_id", "_convert_token_to_id_with_added_voc"}
 
 
-class CallMethods(TemplateMethods):
+class CallMethods(OwnTokenizer):
     """The methods that encode for transformers, which routes every call, and most of `encode`, to `_encode_plus`."""
 
     def _switch_to_input_mode(self) -> None:

@@ -22,9 +22,9 @@ from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.tokenizer import _converting as converting
-from hf_bpe.tokenizer._methods.state import TokenizerState
 from hf_bpe.tokenizer._options import check_settings
 from hf_bpe.tokenizer._saving.folders import FOLDER_FILES
+from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hf_bpe.editing._edits import Edited
 
 
-class ConversionMethods(TokenizerState):
+class ConversionMethods(OwnTokenizer):
     """The methods that read or make a `Definition`, which all formats have in common."""
 
     @property

@@ -11,15 +11,14 @@ from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.encoding._ids import as_lists
 from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates
 from hf_bpe.tokenizer._calls.direct import TO_TEXT, are_rows_of_ids
-from hf_bpe.tokenizer._methods.shared import SharedMethods
-from hf_bpe.tokenizer._methods.state import TokenizerState
 from hf_bpe.tokenizer._options import DECODING
+from hf_bpe.tokenizer._self_types import OwnTokenizer
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 
 _OF_ROWS = TO_TEXT | {"_decode", "decode_bytes"}
 
 
-class DecodingMethods(TokenizerState, SharedMethods):
+class DecodingMethods(OwnTokenizer):
     """The methods that turn ids or tokens into text."""
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types

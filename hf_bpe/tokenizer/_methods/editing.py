@@ -13,14 +13,14 @@ from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.editing import _edits as edits
 from hf_bpe.editing._remap import Remap
-from hf_bpe.tokenizer._methods.conversion import ConversionMethods
+from hf_bpe.tokenizer._self_types import OwnTokenizer
 from hf_bpe.training._train import ContinuingOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
 
-class EditingMethods(ConversionMethods):
+class EditingMethods(OwnTokenizer):
     """The functions of `hf_bpe.editing` that need to know what a tokenizer has besides its model."""
 
     def extend(

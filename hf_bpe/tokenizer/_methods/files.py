@@ -11,7 +11,7 @@ from hf_bpe._utils.option_fields import checks_of, with_options
 from hf_bpe._utils.paths import check_destination, check_output
 from hf_bpe._utils.processes import threads_of
 from hf_bpe.token_files._options import TokenFileKeywords, TokenFileOptions
-from hf_bpe.tokenizer._methods.conversion import ConversionMethods
+from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hf_bpe.token_files._manifest import EncodedFiles
 
 
-class FileMethods(ConversionMethods):
+class FileMethods(OwnTokenizer):
     """The methods that write files of ids."""
 
     @checked(

@@ -20,10 +20,10 @@ from hf_bpe.formats._template import Template
 from hf_bpe.formats._tokenizer_config import DIGESTS
 from hf_bpe.formats._vocab_and_merges import write_gpt2
 from hf_bpe.pretokenizers._pattern import Pattern
-from hf_bpe.tokenizer._methods.conversion import ConversionMethods
 from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING
 from hf_bpe.tokenizer._saving.folders import Folder
 from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, save, upload_folder
+from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.get_logger(__name__)
 
 
-class SavingMethods(ConversionMethods):
+class SavingMethods(OwnTokenizer):
     """The methods that save folders, and that transformers calls when it loads or saves one."""
 
     _registered_for_auto_class = False

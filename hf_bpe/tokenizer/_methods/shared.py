@@ -5,9 +5,8 @@ They are for the bytes that ids stand for, text that continues ids, and text tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
 
 from hf_bpe._utils.arguments import check_flag, check_str, checked, optional
 from hf_bpe.alignment._pairs import EncodedPair, encode_pair
@@ -18,20 +17,11 @@ from hf_bpe.encoding._session import Session
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._segments import Segment, encode_segments
 from hf_bpe.tokenizer._chat_segments import chat_segments
+from hf_bpe.tokenizer._self_types import AnyTokenizer
 
 
-class SharedMethods:
+class SharedMethods(AnyTokenizer):
     """The methods; the class that has them says by `_pipeline` and `_decoding_pipeline` what encodes and decodes."""
-
-    if TYPE_CHECKING:
-
-        @property
-        def _pipeline(self) -> Pipeline | None: ...
-
-        @property
-        def _decoding_pipeline(self) -> Pipeline | None: ...
-
-        def apply_chat_template(self, conversation: object, **given: Any) -> Any: ...
 
     def token_bytes(self, *, size: int | None = None) -> TokenBytes:
         """Return the bytes that each id stands for; see `hf_bpe.alignment.token_bytes`.
@@ -199,24 +189,3 @@ def _required(pipeline: Pipeline | None) -> Pipeline:
     if pipeline is None:
         raise ValueError("hf_bpe does not run this tokenizer; a warning in the log says why, is_accelerated whether")
     return pipeline
-
-
-def name_as_own(owner: type, base: type, *more: type) -> None:
-    """Give all methods that a class inherits, up to one of its bases, the names of methods of the class itself.
-
-    The methods of `base`, and of what comes after it, keep their names, but for those of `more`.
-
-    Users know only the class. Errors about arguments show these names, and pickles of methods find them by these.
-    """
-    for part in (*owner.__mro__[1 : owner.__mro__.index(base)], *more):
-        for name, value in vars(part).items():
-            for function in _underlying_functions(value):
-                function.__module__, function.__qualname__ = owner.__module__, f"{owner.__qualname__}.{name}"
-
-
-def _underlying_functions(value: Any) -> Iterator[FunctionType]:
-    """Yield the functions of a method or property, wrapped ones included."""
-    for function in (value.fget, value.fset) if isinstance(value, property) else (getattr(value, "__func__", value),):
-        while isinstance(function, FunctionType):
-            yield function
-            function = getattr(function, "__wrapped__", None)

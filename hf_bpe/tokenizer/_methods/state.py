@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from abc import ABCMeta
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,25 +15,12 @@ from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.formats._definition import ENCODING_SETTINGS, encoding_options
 from hf_bpe.formats._pipeline import PIPELINE_SETTINGS, Pipeline
 from hf_bpe.formats._settings import CHECKS
-from hf_bpe.formats._template import Template
 from hf_bpe.tokenizer._added_vocabulary import AddedTokens, add_tokens
-from hf_bpe.tokenizer._inherited import CheckedTokenizer
 from hf_bpe.tokenizer._other_names import OTHER_NAMES
+from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-class _TokenizerType(ABCMeta):  # an ABCMeta, so that subclasses may be abstract, too
-    """The type of the classes of tokenizers, which says what names of other libraries are here."""
-
-    if not TYPE_CHECKING:  # or type checkers would take any name
-
-        def __getattr__(cls, key: str) -> Any:
-            message = f"{cls.__name__} has no attribute {key}"
-            if key in OTHER_NAMES:
-                message += f"; in BPETokenizer it is {OTHER_NAMES[key]}"
-            raise AttributeError(message, name=key, obj=cls)
 
 
 class PipelineCache:
@@ -62,15 +48,19 @@ class PipelineCache:
         return PipelineCache, ()
 
 
-class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
-    """The attributes of a tokenizer, which the constructor of BPETokenizer sets; the base of all its methods."""
+class WarningsGiven(dict[str, bool]):
+    """The warnings that transformers has given; excluded from pickles and fingerprints of the tokenizer."""
+
+    def __reduce__(self) -> tuple[type[WarningsGiven], tuple[()]]:
+        return WarningsGiven, ()
+
+
+class StateMethods(OwnTokenizer):
+    """The attributes of a tokenizer, which the constructor of BPETokenizer sets."""
 
     _base: Encoder  # of the model, without added tokens
-    _template: Template | None
     _pipeline_cache: PipelineCache
-    _overridden: frozenset[str]  # of DirectMethods
     _prefix_cache: PrefixCache | None = None
-    _special_tokens_map: dict[str, Any]  # of PreTrainedTokenizer, which is not typed
 
     # The model.
 
@@ -218,7 +208,7 @@ class TokenizerState(CheckedTokenizer, metaclass=_TokenizerType):
         """Name special tokens and add missing ones to the vocabulary, as in transformers; return the number added."""
         # transformers changes several attributes one by one, so a copy is changed and then adopted as a whole.
         before, changed = vars(self).copy(), copy.copy(self)
-        added: int = super(TokenizerState, changed).add_special_tokens(*args, **kwargs)
+        added: int = super(StateMethods, changed).add_special_tokens(*args, **kwargs)
         self.__dict__.update({name: value for name, value in vars(changed).items() if value is not before.get(name)})
         return added
 

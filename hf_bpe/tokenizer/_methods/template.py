@@ -8,10 +8,10 @@ from typing import Any
 from hf_bpe._utils.arguments import check_flag, check_ids, checked, optional
 from hf_bpe.encoding._encoder import TemplateIds
 from hf_bpe.formats._template import BOS_EOS_OF_PATTERN, PATTERN_OF_BOS_EOS, Template, as_template, template_ids
-from hf_bpe.tokenizer._methods.state import TokenizerState
+from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 
-class TemplateMethods(TokenizerState):
+class TemplateMethods(OwnTokenizer):
     """The template of special tokens, and what it adds to given ids."""
 
     @property
@@ -83,10 +83,9 @@ class TemplateMethods(TokenizerState):
 
     def _template_ids(self, sequences: int, add_special_tokens: bool) -> TemplateIds | None:
         """Return the special-token ids around sequences; None if a subclass adds tokens elsewhere."""
-        build = self.build_inputs_with_special_tokens
-        if getattr(build, "__func__", None) is _BUILD_INPUTS:
-            return self.pipeline.template_ids(sequences, add_special_tokens)
-        return template_ids(build, sequences, add_special_tokens)
+        if "build_inputs_with_special_tokens" in self._overridden:
+            return template_ids(self.build_inputs_with_special_tokens, sequences, add_special_tokens)
+        return self.pipeline.template_ids(sequences, add_special_tokens)
 
     @checked(token_ids_0=check_ids, token_ids_1=optional(check_ids), already_has_special_tokens=check_flag)
     def get_special_tokens_mask(
@@ -98,6 +97,3 @@ class TemplateMethods(TokenizerState):
             return mask
         marks = [[-1] * len(ids) for ids in (token_ids_0, token_ids_1) if ids is not None]
         return [int(token_id >= 0) for token_id in self.build_inputs_with_special_tokens(*marks)]
-
-
-_BUILD_INPUTS = TemplateMethods.build_inputs_with_special_tokens

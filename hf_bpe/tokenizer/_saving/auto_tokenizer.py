@@ -24,7 +24,7 @@ from hf_bpe.normalizers._growth import is_bounded
 
 if TYPE_CHECKING:
     from hf_bpe.conversion._inspection import AutoTokenizerChoice
-    from hf_bpe.tokenizer._protocol import Tokenizer
+    from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
 MODEL_CONFIG_FILE = "config.json"
@@ -75,7 +75,7 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
     )
 
 
-def warn_of_existing_files(tokenizer: Tokenizer, folder: Path, staging: Path, prefix: str = "") -> None:
+def warn_of_existing_files(tokenizer: OwnTokenizer, folder: Path, staging: Path, prefix: str = "") -> None:
     """Warn about files of a folder that change what is loaded from it once those in `staging` are there, too."""
     if (folder / MODEL_CONFIG_FILE).is_file() and not prefix:
         shutil.copy(folder / MODEL_CONFIG_FILE, staging)
@@ -97,7 +97,7 @@ def warn_of_existing_files(tokenizer: Tokenizer, folder: Path, staging: Path, pr
         )
 
 
-def _auto_tokenizer_problem(tokenizer: Tokenizer, folder: Path) -> str | None:
+def _auto_tokenizer_problem(tokenizer: OwnTokenizer, folder: Path) -> str | None:
     """Describe the problem with the tokenizer that AutoTokenizer loads from a folder; None if there is none."""
     try:
         chosen = load_with_auto_tokenizer(folder)

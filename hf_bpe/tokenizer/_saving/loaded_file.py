@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from hf_bpe.core._model import BPEModel
-    from hf_bpe.tokenizer._protocol import Tokenizer as OwnTokenizer
+    from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 _VOCAB = b'\n    "vocab": {'  # its line break is in no string, because JSON escapes them
 _BLOCK_BYTES = 1 << 18

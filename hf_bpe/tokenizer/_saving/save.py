@@ -27,7 +27,7 @@ from hf_bpe.tokenizer._saving.verify_folder import verify_folder
 from hf_bpe.tokenizer._transformers_compat import constructor_errors
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._protocol import Tokenizer
+    from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 TOKENIZER_FILE = "tokenizer.json"
 
@@ -51,7 +51,7 @@ def errors_of_files(folder: Folder, files: Mapping[str, str | None], settings: M
 
 
 def save(
-    tokenizer: Tokenizer,
+    tokenizer: OwnTokenizer,
     write: Callable[[Path], object],
     save_directory: str | os.PathLike[str],
     prefix: str,
@@ -110,7 +110,7 @@ def is_copied(cls: type) -> bool:
     return cls.__module__.startswith("transformers_modules.")
 
 
-def _finish_config(tokenizer: Tokenizer, folder: Path, portable: bool) -> None:
+def _finish_config(tokenizer: OwnTokenizer, folder: Path, portable: bool) -> None:
     """Correct the `tokenizer_config.json` that transformers wrote."""
     path = folder / CONFIG_FILE
     config = json.loads(path.read_text(encoding="utf-8"))

@@ -22,7 +22,7 @@ from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.tokenizer._saving.loaded_file import LoadedFile
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._protocol import Tokenizer as OwnTokenizer
+    from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 
 def verify_folder(
