@@ -70,4 +70,4 @@ def test_late_import_upwards_is_found(package, module, line, broken):
     path.write_text(path.read_text(encoding="utf-8") + f"\n\ndef _late():\n{line}\n", encoding="utf-8")
     code, said = lint(package)
     assert code == 1, said
-    assert f"{broken}" in said.split("Broken contracts")[1]
+    assert broken in said.split("Broken contracts")[1]

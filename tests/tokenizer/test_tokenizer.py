@@ -31,20 +31,15 @@ def tokenizer():
 # Round trips
 
 
-@given(st.text())
-def test_decoding_what_was_encoded_gives_the_text(tokenizer, text):
-    repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    assert tokenizer.decode(tokenizer.encode(text)) == repaired
-
-
 @given(st.binary())
 def test_decoding_what_was_encoded_gives_the_bytes(tokenizer, data):
     assert tokenizer.decode_bytes(tokenizer.encode_bytes(data)) == data
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_text_and_its_utf8_have_the_same_ids(tokenizer, text):
-    assert tokenizer.encode_bytes(text.encode()) == tokenizer.encode(text)
+@given(st.text())
+def test_text_and_its_repaired_utf8_have_the_same_ids(tokenizer, text):
+    repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert tokenizer.encode_bytes(repaired.encode()) == tokenizer.encode(text)
 
 
 def test_errors_decides_how_incomplete_bytes_look():
