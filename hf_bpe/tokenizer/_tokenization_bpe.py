@@ -74,7 +74,7 @@ _BOS_EOS_FLAGS = ("add_bos_token", "add_eos_token")
 
 
 class BPETokenizer(
-    # What users call; what the first does not answer goes on to `super()`, the next base that has the method.
+    # What users call; what the first does not answer it leaves to `super()`, the next base with the method.
     DirectMethods,
     BulkMethods,
     FileMethods,

@@ -25,7 +25,7 @@ COVERAGE = 0.9995
 
 
 class InitialBytes:
-    """An initial alphabet of bytes, all of them or those that occur, besides those of an initial model."""
+    """An initial alphabet of bytes, all or the observed ones, besides the bytes of an initial model."""
 
     are_bytes = True
 
@@ -84,7 +84,7 @@ class InitialCharacters:
         known = "" if self._initial is None else characters_of(self._initial)
         if texts and self._coverage is not None:
             known += choose_characters(count_characters(texts[0]), self._coverage, self._limit)
-        # An initial model has the tokens of bytes that it needs; those that it lacks would never occur.
+        # An initial model has the tokens of bytes that it needs; others would never occur.
         fallback = self._alphabet.byte_tokens if self._initial is None else ()
         tokens = [*map(str.encode, settings.special_tokens), *fallback, *map(str.encode, sorted({*known}))]
         return _base_model(tokens, settings, self._initial, self._alphabet)
