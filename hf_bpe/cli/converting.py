@@ -118,15 +118,15 @@ def inspect(
     from hf_bpe.conversion._inspection import inspect as inspected
     from hf_bpe.formats._format import PatternNeeded
 
-    def show(found: Inspection | Refusal) -> None:
-        show_result(json.dumps(found.as_json(), indent=2) if as_json else str(found))
+    def show(inspection: Inspection | Refusal) -> None:
+        show_result(json.dumps(inspection.as_json(), indent=2) if as_json else str(inspection))
 
     with phase(f"reading {source}"), warnings_said():
         try:
             path, format, definition = _read(source, from_format, pattern, special_token)
         except PatternNeeded:
             _, format, definition = _read(source, from_format, "none", special_token)
-            found = inspected(definition, format, knows_pattern=False)
+            inspection = inspected(definition, format, knows_pattern=False)
         except ValueError as error:
             refused = None
             if Path(source).is_dir():
@@ -136,11 +136,11 @@ def inspect(
                 show(refused)
             raise
         else:
-            found = inspected(definition, format)
+            inspection = inspected(definition, format)
             if format is hf_folder.FORMAT:
                 contradictions, chosen = _inspect_folder(path, definition)
-                found = replace(found, contradictions=contradictions, auto_tokenizer=chosen)
-    show(found)
+                inspection = replace(inspection, contradictions=contradictions, auto_tokenizer=chosen)
+    show(inspection)
 
 
 def _inspect_folder(path: Path, definition: Definition | None = None) -> tuple[list[str], AutoTokenizerChoice]:
@@ -183,8 +183,8 @@ def verify(
     names = [side.name for side in sides]
     if as_json:
         agreed = {name: tried[name] if mismatch is None else None for name in ("texts", "bytes")}
-        found = None if mismatch is None else str(mismatch)
-        show_result(json.dumps({"sides": names, "agree": mismatch is None, **agreed, "mismatch": found}, indent=2))
+        difference = None if mismatch is None else str(mismatch)
+        show_result(json.dumps({"sides": names, "agree": mismatch is None, **agreed, "mismatch": difference}, indent=2))
     elif mismatch is not None:
         show_result(str(mismatch))
     if mismatch is not None:
@@ -230,11 +230,11 @@ def _read(
     return path, chosen, formats.read(path, format=chosen.name, **hints)
 
 
-def _special_tokens(given: list[str] | None) -> dict[str, int] | None:
-    if not given:
+def _special_tokens(pairs: list[str] | None) -> dict[str, int] | None:
+    if not pairs:
         return None
     tokens: dict[str, int] = {}
-    for each in given:
+    for each in pairs:
         text, equals, number = each.rpartition("=")
         if not (equals and text and number.isascii() and number.isdigit() and len(number) < 12):
             raise typer.BadParameter(f"expected TEXT=ID, got {each!r}", param_hint="'--special-token'")

@@ -134,8 +134,8 @@ def _save(counts: WordCounts, output: Path | None, min_count: int, top: int, as_
     if output is not None:
         counts.save(output)
     for word, number in () if as_json else counts.top(top):
-        exact, rest = divmod(number, counts.scale)
-        line = f"{f'{number / counts.scale:.3f}' if rest else exact}\t{word.decode(errors='backslashreplace')!r}\n"
+        exact, fraction = divmod(number, counts.scale)
+        line = f"{f'{number / counts.scale:.3f}' if fraction else exact}\t{word.decode(errors='backslashreplace')!r}\n"
         sys.stdout.buffer.write(line.encode())
     sys.stdout.buffer.flush()
     total = counts.total / counts.scale

@@ -200,8 +200,8 @@ def add_special_tokens(
         raise typer.BadParameter("expected special tokens, or an option such as --pad-token", param_hint="'TOKEN'")
     _check_outputs(output, remap, force)
     tokenizer = load(source, pattern)
-    known = {*map(str, tokenizer.added_tokens_decoder.values())}
-    new = [*(tokens or []), *dict.fromkeys(each for each in roles.values() if each not in {*known, *(tokens or [])})]
+    contents = {*map(str, tokenizer.added_tokens_decoder.values())}
+    new = [*(tokens or []), *dict.fromkeys(each for each in roles.values() if each not in {*contents, *(tokens or [])})]
     edited = editing.add_special_tokens(tokenizer.model, new, reserved=tokenizer.added_tokens_decoder)
     _save(tokenizer, edited, output, remap, as_json, roles)
 
@@ -264,11 +264,11 @@ def _what_changed(number: int, removed: int, added: int) -> str:
 def _ids(path: Path, tokenizer: BPETokenizer) -> list[int]:
     """Return the distinct ids in a file, without those of added tokens, which stay anyway."""
     if path.suffix == ".npy":
-        found = distinct_ids(path)
+        ids = distinct_ids(path)
     else:
         lines = decode(path, read_bounded(path, "list of ids")).split()
         if wrong := [line for line in lines if not (line.isascii() and line.isdigit() and len(line) < 12)]:
             raise ValueError(f"{path}: expected one id per line, got {wrong[0]:.40}")
-        found = {*map(int, lines)}
+        ids = {*map(int, lines)}
     outside = tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys()
-    return sorted(found - outside)
+    return sorted(ids - outside)

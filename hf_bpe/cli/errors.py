@@ -53,9 +53,9 @@ def _value_problem(text: str) -> str:
     return re.sub(r"^(\S+) is not in the range x>=(\S+)$", r"expected at least \2, got \1", text)
 
 
-def _choices(found: re.Match[str]) -> str:
-    like = closest(found[1], re.findall(r"'([^']*)'", found[2]))
-    return f"expected one of {found[2]}; got {found[1]!r}" + (f"; did you mean {like}?" if like else "")
+def _choices(match: re.Match[str]) -> str:
+    like = closest(match[1], re.findall(r"'([^']*)'", match[2]))
+    return f"expected one of {match[2]}; got {match[1]!r}" + (f"; did you mean {like}?" if like else "")
 
 
 _OPTION_NAMES = {"num_workers": "workers", "special_tokens": "special_token", "paths": "files"}
@@ -69,8 +69,8 @@ def words_of_shell(message: str, params: Iterable[Any]) -> str:
     shown = {param.name: param for param in params}
     shown |= {name: shown[own] for name, own in _OPTION_NAMES.items() if own in shown}
 
-    def in_shell(found: re.Match[str]) -> str:
-        param, value = shown[found["name"]], found["value"]
+    def in_shell(match: re.Match[str]) -> str:
+        param, value = shown[match["name"]], match["value"]
         if not param.opts[0].startswith("-"):
             return str(param.metavar or param.name.upper())
         if value and param.secondary_opts:

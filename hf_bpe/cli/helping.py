@@ -48,5 +48,5 @@ def print_help(ctx: typer.Context, name: _Name = None) -> None:
     if name is None:
         typer.echo(program.get_help())
         return
-    _, found, _ = program.command.resolve_command(program, [name])  # type: ignore[attr-defined]
-    typer.echo(found.get_help(found.context_class(found, info_name=name, parent=program)))
+    _, named, _ = program.command.resolve_command(program, [name])  # type: ignore[attr-defined]
+    typer.echo(named.get_help(named.context_class(named, info_name=name, parent=program)))

@@ -41,10 +41,10 @@ def distinct_ids(path: Path) -> set[int]:
     import numpy as np
 
     ids = load_array(path)
-    found: set[int] = set()
+    distinct: set[int] = set()
     for start in range(0, len(ids), _IDS_AT_ONCE):
-        found.update(np.unique(ids[start : start + _IDS_AT_ONCE]).tolist())
-    return found
+        distinct.update(np.unique(ids[start : start + _IDS_AT_ONCE]).tolist())
+    return distinct
 
 
 def ids_of_array(path: Path, by_document: bool) -> Iterator[tuple[npt.NDArray[Any], bool]]:

@@ -80,8 +80,8 @@ def adds_options(
         parameters = [*own[:place], *parameters, *own[place:]]
 
         @functools.wraps(command)
-        def run(**given: Any) -> None:
-            command(**{each.name: given[each.name] for each in own}, **arguments(given))
+        def run(**values: Any) -> None:
+            command(**{each.name: values[each.name] for each in own}, **arguments(values))
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -109,8 +109,8 @@ def size_of_at_least(minimum: int) -> Callable[[Any], int]:
             raise typer.BadParameter(f"expected a number such as 32000 or 32k, got {text!r}")
         whole, fraction, unit = match[1], match[2] or "", (match[3] or "").lower()
         scale: int = 10 ** len(fraction)
-        value, rest = divmod(int(whole + fraction) * _UNITS[unit], scale)
-        if rest or value < minimum:
+        value, remainder = divmod(int(whole + fraction) * _UNITS[unit], scale)
+        if remainder or value < minimum:
             raise typer.BadParameter(f"expected a whole number of at least {minimum}, got {text!r}")
         return value
 

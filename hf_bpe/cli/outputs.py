@@ -30,9 +30,9 @@ def check_folder(folder: Path, force: bool) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; expected a folder to save in")
-    found = [name for name in _TOKENIZER_FILES if (folder / name).exists()]
-    if found and not force:
-        raise FileExistsError(f"{folder} already holds a tokenizer ({', '.join(found)}); give --force to replace it")
+    names = [name for name in _TOKENIZER_FILES if (folder / name).exists()]
+    if names and not force:
+        raise FileExistsError(f"{folder} already holds a tokenizer ({', '.join(names)}); give --force to replace it")
     _check_room(folder, _MIN_ROOM)
 
 

@@ -23,8 +23,8 @@ def described(parameter: Any, context: Any) -> tuple[str, str, list[str]]:
         notes = ["required"] if parameter.required else [f"default: {shown}"] if isinstance(shown, str) else []
         return parameter.metavar or parameter.name.upper(), parameter.help or "", notes
     names, text = parameter.get_help_record(context)
-    found = _NOTES.search(text)
-    written = [] if found is None else [_reworded(note) for note in found[1].split("; ")]
+    match = _NOTES.search(text)
+    written = [] if match is None else [_reworded(note) for note in match[1].split("; ")]
     return names, _NOTES.sub("", text), [note for note in written if note]
 
 

@@ -174,11 +174,11 @@ def command(
         ]
 
         @functools.wraps(function)
-        def run(**given: Any) -> Any:
+        def run(**values: Any) -> Any:
             for name, (_, set_it) in switches.items():
-                if given.pop(name):
+                if values.pop(name):
                     set_it()
-            return function(**given)
+            return function(**values)
 
         run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}

@@ -77,7 +77,7 @@ def report(
     check_file(html, force)
     tokenizer = load(folder, pattern)
     with _texts(context, sources or [], group or [], counts or [], "SOURCE") as texts:
-        found = report_on(
+        results = report_on(
             tokenizer,
             texts,
             name=tokenizer_name(folder),
@@ -86,7 +86,7 @@ def report(
             trees_of=tree or (),
             **running,
         )
-    _show(found, as_json, html)
+    _show(results, as_json, html)
 
 
 @command(group=LOOK, epilog=EXAMPLE + _COMPARE_EXAMPLE)
@@ -114,8 +114,8 @@ def compare(
     check_file(html, force)
     tokenizers = load_several(folders, pattern)
     with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:
-        found = compared(tokenizers, texts, reference=reference, translations=translations, **running)
-    _show(found, as_json, html)
+        results = compared(tokenizers, texts, reference=reference, translations=translations, **running)
+    _show(results, as_json, html)
 
 
 @contextlib.contextmanager
@@ -128,15 +128,15 @@ def _texts(
     if not sources and not groups:
         refuse_source_options(context)
     named = [name.partition("=") for name in groups]
-    for (name, equals, source), given in zip(named, groups, strict=True):
+    for (name, equals, source), value in zip(named, groups, strict=True):
         if not name or not equals or not source:
-            raise typer.BadParameter(f"expected NAME=SOURCE, got {given!r}", param_hint="'--group'")
-    with named_sources(context, [*sources, *(source for _, _, source in named)]) as found:
+            raise typer.BadParameter(f"expected NAME=SOURCE, got {value!r}", param_hint="'--group'")
+    with named_sources(context, [*sources, *(source for _, _, source in named)]) as resolved:
         if not named and not counts:
-            yield found
+            yield resolved
             return
         texts: dict[str, Any] = {}
-        for name, text in zip([*sources, *(name for name, _, _ in named)], found, strict=True):
+        for name, text in zip([*sources, *(name for name, _, _ in named)], resolved, strict=True):
             texts.setdefault(name, []).append(text)
         for path in counts:
             if path.name in texts:
@@ -145,16 +145,16 @@ def _texts(
         yield texts
 
 
-def _show(found: Report | Comparison, as_json: bool, html: Path | None) -> None:
+def _show(results: Report | Comparison, as_json: bool, html: Path | None) -> None:
     if html is not None:
-        found.to_html(html, command=shlex.join(["hf-bpe", *sys.argv[1:]]))
+        results.to_html(html, command=shlex.join(["hf-bpe", *sys.argv[1:]]))
         say(f"saved in {html}")
     if as_json:
-        show_result(json.dumps(found.as_json(), indent=2))
+        show_result(json.dumps(results.as_json(), indent=2))
     elif html is None and sys.stdout.isatty():
         from rich.console import Console
 
-        Console().print(found)
+        Console().print(results)
     elif html is None:
-        sys.stdout.buffer.write(f"{found}\n".encode())
+        sys.stdout.buffer.write(f"{results}\n".encode())
         sys.stdout.buffer.flush()

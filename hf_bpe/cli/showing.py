@@ -85,21 +85,21 @@ def show(
     check_file(html, force)
     tokenizers = load_several(folders, pattern) if len(folders) > 1 else {tokenizer_name(folder): load(folder, pattern)}
     options: dict[str, Any] = {"ids": ids, "pre_tokens": pre_tokens, "max_tokens": max_tokens}
-    found: list[tuple[str, Shown]] = []
+    results: list[tuple[str, Shown]] = []
     if chat is not None:
         messages = _read_messages(chat)
         for name, tokenizer in tokenizers.items():
             whole, turns = _show_turns(name, tokenizer, messages, options)
-            found += [(f"{name}, {turn}" if len(tokenizers) > 1 else turn, tokens) for turn, tokens in turns]
+            results += [(f"{name}, {turn}" if len(tokenizers) > 1 else turn, tokens) for turn, tokens in turns]
             say(f"{name}: {whole.summary}")
         source = chat.name
     else:
         data = os.fsencode(text) if text is not None else _read(file)
-        found = [(name, shown(tokenizer, data, **options)) for name, tokenizer in tokenizers.items()]
+        results = [(name, shown(tokenizer, data, **options)) for name, tokenizer in tokenizers.items()]
         source = "a text" if text is not None else "standard input" if file == STDIN else Path(file).name
     title = f"Tokens of {source} by {' and '.join(tokenizers)}"
-    if len(found) == 1 and chat is None:
-        ((_, tokens),) = found
+    if len(results) == 1 and chat is None:
+        ((_, tokens),) = results
         if html is not None:
             _save(tokens.to_html(title), html)
         else:
@@ -107,9 +107,9 @@ def show(
         say(tokens.summary)
         return
     if html is not None:
-        _save(page_of_several(found, title), html)
+        _save(page_of_several(results, title), html)
         return
-    for number, (heading, tokens) in enumerate(found):
+    for number, (heading, tokens) in enumerate(results):
         _write(f"{chr(10) * (number > 0)}{printable(heading)}: {tokens.summary}")
         _print(tokens.marked, tokens.colored, color)
 
@@ -132,10 +132,10 @@ def _read(file: str) -> bytes:
 def _read_messages(path: Path) -> list[Mapping[str, Any]]:
     """Return the messages of a chat in a file of JSON: a list, or an object that holds it as `messages`."""
     try:
-        found = json.loads(decode(path, read_bounded(path, "list of messages")))
+        content = json.loads(decode(path, read_bounded(path, "list of messages")))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: expected JSON, a list of messages: {error}") from None
-    messages = found.get("messages") if isinstance(found, dict) else found
+    messages = content.get("messages") if isinstance(content, dict) else content
     are_messages = isinstance(messages, list) and all(
         isinstance(each, dict) and isinstance(each.get("role"), str) and isinstance(each.get("content"), str)
         for each in messages
@@ -200,15 +200,15 @@ def tree(
     check_file(html, force)
     tokenizer = load(folder, pattern)
     try:
-        found = merge_tree(tokenizer, cast("int | str", token_id if token is None else token))
+        merges = merge_tree(tokenizer, cast("int | str", token_id if token is None else token))
     except ValueError as error:
         if token is None or not token.isascii() or not token.isdigit():
             raise
         raise ValueError(f"{error}; for the token with the id {token} give --id {token}") from None
     if html is not None:
-        _save(found.to_html(f"{found.title} of {tokenizer_name(folder)}"), html)
+        _save(merges.to_html(f"{merges.title} of {tokenizer_name(folder)}"), html)
     else:
-        _print(str(found), lambda _: found, color)
+        _print(str(merges), lambda _: merges, color)
 
 
 def _save(page: str, file: Path) -> None:

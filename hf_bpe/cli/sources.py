@@ -102,9 +102,9 @@ def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[Comman
     if not counts:
         del added["work_dir"]
 
-    def arguments(given: dict[str, Any]) -> dict[str, Any]:
-        named = {_PARAMETERS.get(name, name): given[name] for name in (*learning, *_RUNNING) if name in added}
-        return {**named, "show_progress": shows_progress(given["progress"])}
+    def arguments(values: dict[str, Any]) -> dict[str, Any]:
+        named = {_PARAMETERS.get(name, name): values[name] for name in (*learning, *_RUNNING) if name in added}
+        return {**named, "show_progress": shows_progress(values["progress"])}
 
     return adds_options(added, arguments)
 

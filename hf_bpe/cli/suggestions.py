@@ -39,14 +39,14 @@ _COMMANDS = {
 }
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
+def closest(name: str, names: Iterable[str]) -> str | None:
     """Return the name that is most like one that does not exist, or None if none is.
 
     >>> closest("--vocabsize", ["--normalizer", "--vocab-size"])
     '--vocab-size'
     >>> closest("--text", ["--counts", "--weight"])
     """
-    ranked = sorted(((_likeness(name, each), each) for each in known), reverse=True)
+    ranked = sorted(((_likeness(name, each), each) for each in names), reverse=True)
     return ranked[0][1] if ranked and ranked[0][0] >= _MIN_LIKENESS else None
 
 
@@ -73,17 +73,17 @@ def no_such_option(name: str, context: Any) -> str:
         return f"{message}; give {meant}" + (" without an option before it" if meant == "SOURCE" else "")
     if name.startswith("--") and (like := closest(name, own)) is not None:
         return f"{message}; did you mean {like}?"
-    others = context.parent.command.commands if context.parent is not None else {}
-    having = [each for each in others if any(name in param.opts for param in others[each].params)]
+    commands = context.parent.command.commands if context.parent is not None else {}
+    having = [each for each in commands if any(name in param.opts for param in commands[each].params)]
     if not having:
         return message
     *first, last = having
     return f"{message}; {', '.join(first)} and {last} have it" if first else f"{message}; {last} has it"
 
 
-def no_such_command(name: str, known: Iterable[str]) -> str:
+def no_such_command(name: str, names: Iterable[str]) -> str:
     """Return the message for a command that does not exist."""
-    like = _COMMANDS.get(name) or closest(name, known)
+    like = _COMMANDS.get(name) or closest(name, names)
     return f"no command {name!r}" + (f"; did you mean {like}?" if like else "")
 
 

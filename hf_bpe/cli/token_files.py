@@ -57,7 +57,7 @@ _OF_MERGING = {"merge", "force", "as_json", *SWITCHES}
     + "  hf-bpe encode-files my-tokenizer corpus/ -o data/corpus --format megatron --work-dir work\n"
     + "  hf-bpe encode-files --merge data/corpus",
 )
-@adds_options(_OPTIONS, lambda given: {name: given[name] for name in _OPTIONS if given[name] is not None}, "output")
+@adds_options(_OPTIONS, lambda values: {name: values[name] for name in _OPTIONS if values[name] is not None}, "output")
 def encode_files(
     context: typer.Context,
     folder: Annotated[str | None, argument("FOLDER", FOLDER_HELP)] = None,

@@ -200,10 +200,10 @@ def train(
     )
 
 
-def _hint_at_roles(special_tokens: list[str], given: dict[str, Any]) -> None:
+def _hint_at_roles(special_tokens: list[str], roles: dict[str, Any]) -> None:
     from hf_bpe.tokenizer._options import roles_missing
 
-    for token, role in roles_missing(special_tokens, given).items():
+    for token, role in roles_missing(special_tokens, roles).items():
         if role in ROLES:
             say(f"hint: the special token {token!r} has no role; give --{role.replace('_', '-')} {token!r}")
 

@@ -73,8 +73,8 @@ def encode(
         raise typer.BadParameter("cannot be combined with SOURCE", param_hint="'--text'")
     tokenizer = load(folder, pattern)
     sources = files or [STDIN]
-    found = (each for file in sources for each in _texts(file, reading, lines))
-    for each in found if text is None else _lines(io.BytesIO(os.fsencode(text)), lines):
+    texts = (each for file in sources for each in _texts(file, reading, lines))
+    for each in texts if text is None else _lines(io.BytesIO(os.fsencode(text)), lines):
         ids = tokenizer.encode_bytes(each, split_special_tokens=split_special_tokens or None)
         sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
         sys.stdout.buffer.flush()  # an interactive caller may wait for each answer
@@ -123,10 +123,10 @@ def decode(
     --lines is given. An id that is not in the vocabulary is an error, unless there is an unk_token.
     """
     tokenizer = load(folder, pattern)
-    known = None if tokenizer.unk_token is not None else {*tokenizer.model.vocab, *tokenizer.added_tokens_decoder}
+    vocab = None if tokenizer.unk_token is not None else {*tokenizer.model.vocab, *tokenizer.added_tokens_decoder}
 
     def write(ids: list[int], where: str, end: bytes) -> None:
-        if known is not None and (unknown := next((each for each in ids if each not in known), None)) is not None:
+        if vocab is not None and (unknown := next((each for each in ids if each not in vocab), None)) is not None:
             raise ValueError(f"{where}: the id {unknown} is not in the vocabulary")
         text = tokenizer.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         sys.stdout.buffer.write(text + end)
