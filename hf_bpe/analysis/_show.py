@@ -100,26 +100,26 @@ def show(
         ShownToken(token_id, model.vocab.get(token_id) or added[token_id].content.encode(), token_id in added)
         for token_id in encoded[:max_tokens]
     )
-    given = as_str(text).encode("utf-8", "surrogateescape")
-    return Shown(tokens, len(encoded), len(given), decoded == given, ids, model)
+    data = as_str(text).encode("utf-8", "surrogateescape")
+    return Shown(tokens, len(encoded), len(data), decoded == data, ids, model)
 
 
 def _show_pre_tokens(tokenizer: AnyTokenizer, text: AnyText, maximum: int) -> Shown:
     pipeline = as_pipeline(tokenizer)
     model, added = pipeline.model, pipeline.added_tokens
-    given = as_str(text)
+    text = as_str(text)
     if model.normalizer is not None and any(token.normalized for token in added.values()):
         raise ValueError("pre_tokens: not shown if added tokens are found in normalized text")
-    found: list[ShownToken] = []
-    for part in AddedTokenSplitter(added).split(given):
+    tokens: list[ShownToken] = []
+    for part in AddedTokenSplitter(added).split(text):
         if isinstance(part, int):
-            found.append(ShownToken(part, added[part].content.encode(), True))
+            tokens.append(ShownToken(part, added[part].content.encode(), True))
             continue
         data = pipeline.options().segment(model.normalization.apply(part).encode("utf-8", "surrogateescape"))
-        found += [ShownToken(-1, word, False) for word in pre_tokenize(data, model.pre_tokenizer) if word]
-    data = given.encode("utf-8", "surrogateescape")
-    is_exact = b"".join(token.data for token in found) == data
-    return Shown(tuple(found[:maximum]), len(found), len(data), is_exact, False, model, unit="pre-token")
+        tokens += [ShownToken(-1, word, False) for word in pre_tokenize(data, model.pre_tokenizer) if word]
+    data = text.encode("utf-8", "surrogateescape")
+    is_exact = b"".join(token.data for token in tokens) == data
+    return Shown(tuple(tokens[:maximum]), len(tokens), len(data), is_exact, False, model, unit="pre-token")
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,10 +217,10 @@ class Shown:
     def _legend(self) -> str:
         """Return the meanings of the signs that are shown, as HTML."""
         signs = (piece.text for token in self.tokens for piece in pieces(token.data) if piece.is_sign)
-        known = [f"<span><i>{escape(sign)}</i>{meaning}</span>" for sign, meaning in legend(signs).items()]
+        entries = [f"<span><i>{escape(sign)}</i>{meaning}</span>" for sign, meaning in legend(signs).items()]
         if any(token.is_added for token in self.tokens):
-            known.append("<span>outlined: special or added token</span>")
-        return f'<p class="legend">{" ".join(known)}</p>\n' if known else ""
+            entries.append("<span>outlined: special or added token</span>")
+        return f'<p class="legend">{" ".join(entries)}</p>\n' if entries else ""
 
     def _title(self, token: ShownToken, data: bytes, begin: int, end: int) -> str:
         """Return the description of a token, including the characters of which it has only a part."""

@@ -20,7 +20,7 @@ class ChatTokenizer(Protocol):
 
     chat_template: object
 
-    def apply_chat_template(self, conversation: list[dict[str, object]], **given: bool) -> object: ...
+    def apply_chat_template(self, conversation: list[dict[str, object]], **options: bool) -> object: ...
 
 
 def render_turns(tokenizer: object, messages: Messages, add_generation_prompt: bool) -> tuple[str, list[Turn]]:
@@ -73,8 +73,8 @@ def _find_end(tokenizer: ChatTokenizer, messages: Messages, text: str, start: in
     if at < 0:
         return -1
     ending = beginning[at:]
-    found = text.find(ending, start)
-    return -1 if found < 0 else found + len(ending)
+    place = text.find(ending, start)
+    return -1 if place < 0 else place + len(ending)
 
 
 def _render(tokenizer: ChatTokenizer, messages: Messages, add_generation_prompt: bool) -> str:

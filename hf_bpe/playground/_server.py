@@ -245,18 +245,18 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, reply)
 
     def _check_host(self) -> None:
-        given = self.headers.get_all("Host") or []
-        if len(given) != 1 or given[0] not in self.server.hosts:
+        hosts = self.headers.get_all("Host") or []
+        if len(hosts) != 1 or hosts[0] not in self.server.hosts:
             raise _StatusError(HTTPStatus.FORBIDDEN, "expected the Host that this server's address has")
 
     def _check_secret(self) -> str:
         """Return what follows the secret in the path."""
-        empty, secret, *rest = [*self.path.split("/", 2), ""]
+        empty, secret, *path = [*self.path.split("/", 2), ""]
         is_right = hmac.compare_digest(secret.encode("latin-1", "replace"), self.server.secret.encode())
-        if not is_right or empty or len(rest) < 2:
+        if not is_right or empty or len(path) < 2:
             message = "expected the secret part of the address; open the address that was printed as a whole"
             raise _StatusError(HTTPStatus.FORBIDDEN, message)
-        return rest[0]
+        return path[0]
 
     def _file(self, name: str) -> Reply:
         if name not in self.server.files:

@@ -150,8 +150,8 @@ def report(
     trees = tuple(merge_tree(tokenizer, token) for token in trees_of)
     options = CountingOptions(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
     require_core("reports")
-    [found] = _reports([tokenizer], None if name is None else [name], texts, reference, translations, options)
-    return replace(found, trees=trees)
+    [result] = _reports([tokenizer], None if name is None else [name], texts, reference, translations, options)
+    return replace(result, trees=trees)
 
 
 def compare(

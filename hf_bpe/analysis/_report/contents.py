@@ -37,7 +37,7 @@ class Figure(NamedTuple):
 def contents(results: Results) -> Contents:
     """Return what is shown of results, whatever renders it."""
     if isinstance(results, ReportValues):
-        head, table = [about(results), others(results)], _table_of_report(results)
+        head, table = [about(results), other_figures(results)], _table_of_report(results)
     else:
         head, table = [], _table_of_comparison(results)
     made = f"hf_bpe {__version__}, {results.reports[0].date}"
@@ -77,7 +77,7 @@ def _size(value: float | None) -> str:
     return format_bytes(round(value or 0))
 
 
-def others(report: ReportValues) -> str:
+def other_figures(report: ReportValues) -> str:
     """Return the other figures in a line."""
     return ", ".join(f"{row.name} {row.cells[0]}" for row in _other_figures(report) if row.name != "vocabulary")
 
@@ -145,11 +145,11 @@ def _rows_of_comparison(comparison: ComparisonValues) -> Iterator[Figure]:
         ([report.groups for report in reports], ("bytes_per_token", "parity", "tokens_per_word")),
         (shown_scripts(reports), ("bytes_per_token", "parity")),
     ):
-        known = [{part.name: part for part in column} for column in parts]
-        names = [*dict.fromkeys(name for column in known for name in column)]
+        by_name = [{part.name: part for part in column} for column in parts]
+        names = [*dict.fromkeys(name for column in by_name for name in column)]
         for figure in figures if len(names) > 1 else ():
             for name in names:
-                values = [getattr(column[name], figure) if name in column else None for column in known]
+                values = [getattr(column[name], figure) if name in column else None for column in by_name]
                 yield Figure(f"{figure.replace('_', ' ')}, {name}", values, _two)
     curves = [report.compression_curve for report in reports]
     for size in sorted({size for curve in curves if curve for size in curve.round_sizes()}):
@@ -163,10 +163,10 @@ def _rows_of_comparison(comparison: ComparisonValues) -> Iterator[Figure]:
 def _best(row: Figure) -> list[int]:
     """Return the columns of the best figure; figures that are printed alike are marked alike."""
     better = BETTER.get(row.name.partition(", ")[0])
-    known = [value for value in row.values if better and value is not None]
-    if len({*map(row.show, known)}) < 2:
+    values = [value for value in row.values if better and value is not None]
+    if len({*map(row.show, values)}) < 2:
         return []
-    best = row.show(max(known) if better == "higher" else min(known))
+    best = row.show(max(values) if better == "higher" else min(values))
     return [column for column, cell in enumerate(row.cells, start=1) if cell == best]
 
 
@@ -252,11 +252,11 @@ def _summary_of_comparison(comparison: ComparisonValues) -> list[str]:
 
 
 def _summarize_total(ranked: Sequence[ReportValues]) -> str:
-    best, others = ranked[0], [ranked[1], *ranked[2:][-1:]]
+    best, compared = ranked[0], [ranked[1], *ranked[2:][-1:]]
     if best.total.tokens == ranked[1].total.tokens:
         alike = [report.name for report in ranked if report.total.tokens == best.total.tokens]
         return f"{_join(alike)} take equally few tokens: {number(best.total.tokens)}."
-    fewer = [f"{share(1 - best.total.tokens / other.total.tokens)} fewer than {other.name}" for other in others]
+    fewer = [f"{share(1 - best.total.tokens / other.total.tokens)} fewer than {other.name}" for other in compared]
     return f"{best.name} takes the fewest tokens, {number(best.total.tokens)}: {_join(fewer)}."
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from hf_bpe._utils.memory import format_bytes
 from hf_bpe.analysis._report.charts import DARK, LIGHT, Chart, draw, swatch
-from hf_bpe.analysis._report.contents import about, contents, key_figures, others, summary
+from hf_bpe.analysis._report.contents import about, contents, key_figures, other_figures, summary
 from hf_bpe.analysis._report.figures import BETTER, MEANINGS
 from hf_bpe.analysis._report.results import ComparisonValues, Results
 from hf_bpe.analysis._report.tables import as_html
@@ -157,7 +157,7 @@ def _head(results: Results) -> str:
     )
     return (
         f'<header>{title}<p class="about">{escape(about(results))}</p>{_summary(results)}<dl class="key">{figures}</dl>'
-        f'<p class="about">{escape(others(results))}</p>{meanings}</header>'
+        f'<p class="about">{escape(other_figures(results))}</p>{meanings}</header>'
     )
 
 

@@ -252,15 +252,15 @@ class ComparisonValues:
     def only_in(self) -> tuple[OnlyIn, ...]:
         """The tokens, compared by their bytes, that only one tokenizer has, for each tokenizer."""
         ordinary = [{report.model.vocab[i] for i in report._ordinary} for report in self.reports]
-        found = []
+        entries = []
         for number, report in enumerate(self.reports):
-            others = set().union(*ordinary[:number], *ordinary[number + 1 :])
-            alone = [i for i in report._ordinary if report.model.vocab[i] not in others]
+            other_tokens = set().union(*ordinary[:number], *ordinary[number + 1 :])
+            alone = [i for i in report._ordinary if report.model.vocab[i] not in other_tokens]
             used = sum(map(report._count, alone))
             maximum = sorted(alone, key=lambda i: (-report._count(i), i))[:_LISTED]
             share = used / report.total.tokens if report.total.tokens else None
-            found.append(OnlyIn(report.name, len(alone), share, tuple(map(report.token, maximum))))
-        return tuple(found)
+            entries.append(OnlyIn(report.name, len(alone), share, tuple(map(report.token, maximum))))
+        return tuple(entries)
 
     def as_json(self) -> dict[str, Any]:
         """Return all results as JSON values."""
@@ -279,8 +279,8 @@ def shown_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
     """Return the scripts to show for each report: the commonest of the first report, then the unnamed ones."""
     named = [figures.name for figures in reports[0].scripts if figures.name not in UNNAMED]
     names = [*named[:_MAX_SCRIPTS], *UNNAMED]
-    known = [{figures.name: figures for figures in report.scripts} for report in reports]
-    return [[of[name] for name in names if name in of] for of in known]
+    by_name = [{figures.name: figures for figures in report.scripts} for report in reports]
+    return [[of[name] for name in names if name in of] for of in by_name]
 
 
 def _words(token: bytes) -> int:
