@@ -26,8 +26,8 @@ def _read(path: Path, hints: Hints) -> Definition:
     from hf_bpe.tokenizer import BPETokenizer
 
     tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in read_bounded(path / CONFIG_FILE)
-    given: dict[str, Any] = {} if tells_pattern or hints.pattern == "auto" else {"pattern": hints.pattern}
-    return BPETokenizer.from_pretrained(path, local_files_only=True, **given).definition
+    options: dict[str, Any] = {} if tells_pattern or hints.pattern == "auto" else {"pattern": hints.pattern}
+    return BPETokenizer.from_pretrained(path, local_files_only=True, **options).definition
 
 
 def _write(definition: Definition, path: Path) -> None:

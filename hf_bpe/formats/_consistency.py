@@ -29,12 +29,12 @@ def contradictions(folder: Path) -> list[str]:
     listed = [token for token in content.get("added_tokens") or [] if isinstance(token, dict)]
     added = {str(token.get("content")): token.get("id") for token in listed}
     ids = {**(model["vocab"] if isinstance(model.get("vocab"), dict) else {}), **added}
-    found = [
+    return [
         *_vocabulary_contradictions(folder, model),
         *_added_token_contradictions(folder, config, ids),
         *_name_contradictions(folder, config),
+        *_model_contradictions(folder, config, ids),
     ]
-    return [*found, *_model_contradictions(folder, config, ids)]
 
 
 def _vocabulary_contradictions(folder: Path, model: Mapping[str, Any]) -> Iterator[str]:
@@ -78,9 +78,9 @@ def _added_token_contradictions(folder: Path, config: Mapping[str, Any], ids: Ma
 
 
 def _name_contradictions(folder: Path, config: Mapping[str, Any]) -> Iterator[str]:
-    others = _read(folder / "special_tokens_map.json")
+    special_tokens = _read(folder / "special_tokens_map.json")
     for name in NAMED_TOKENS:
-        token, other = content_of_token(config.get(name)), content_of_token(others.get(name))
+        token, other = content_of_token(config.get(name)), content_of_token(special_tokens.get(name))
         if token is not None and other is not None and token != other:
             yield f"{name} is {token!r:.80} in tokenizer_config.json and {other!r:.80} in special_tokens_map.json"
 
@@ -89,11 +89,11 @@ def _model_contradictions(folder: Path, config: Mapping[str, Any], ids: Mapping[
     for file in _MODEL_FILES:
         model = _read(folder / file)
         for name in ("bos_token", "eos_token", "pad_token"):
-            token, given = content_of_token(config.get(name)), model.get(f"{name}_id")
-            choices = given if isinstance(given, list) else [given]
-            if token is not None and token in ids and given is not None and ids[token] not in choices:
+            token, value = content_of_token(config.get(name)), model.get(f"{name}_id")
+            choices = value if isinstance(value, list) else [value]
+            if token is not None and token in ids and value is not None and ids[token] not in choices:
                 yield (
-                    f"{file}: {name}_id is {given}, and {token!r:.80} of tokenizer_config.json has the id {ids[token]}"
+                    f"{file}: {name}_id is {value}, and {token!r:.80} of tokenizer_config.json has the id {ids[token]}"
                 )
         size, numbers = model.get("vocab_size"), [number for number in ids.values() if type(number) is int]
         if type(size) is int and numbers and max(numbers) >= size:
