@@ -99,10 +99,10 @@ def _checked(part: Mapping[str, Any]) -> dict[str, Any]:
     kind = part.get("type")
     if kind not in _FIELDS:
         raise ValueError(f"decoding: {short_repr(kind)} is not supported, expected {', '.join(_FIELDS)} or a Sequence")
-    given = {**_OPTIONAL.get(kind, {}), **part}
+    fields = {**_OPTIONAL.get(kind, {}), **part}
     checked: dict[str, Any] = {"type": kind}
     for field, expected in _FIELDS[kind].items():
-        value = given.get(field)
+        value = fields.get(field)
         if type(value) is not expected:
             raise ValueError(f"decoding: {kind}: {field}: expected {expected.__name__}, got {short_repr(value)}")
         checked[field] = value

@@ -11,13 +11,13 @@ from hf_bpe.encoding._encoder import AnyText, Options, TemplateIds
 
 logger = logging.getLogger(__name__)
 
-_known: set[str] = set()
+_warned: set[str] = set()
 
 
 def warn_of_double_start(content: str) -> None:
     """Log, once for each token in a process, that a text begins with a special token that is added to it, too."""
-    if content not in _known:
-        _known.add(content)
+    if content not in _warned:
+        _warned.add(content)
         logger.warning(
             "a text begins with %r, and the tokenizer puts this token before each text, so that it is there twice; "
             "give add_special_tokens=False for text that a chat template rendered",

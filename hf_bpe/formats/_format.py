@@ -27,9 +27,8 @@ class PatternNeeded(ValueError):
     """The split pattern is neither in the file nor given."""
 
     def __init__(self, path: Path, hint: str = "") -> None:
-        known = ", ".join(NAMES)
         super().__init__(
-            f"{path} does not store the split pattern; give it: {known}, a regular expression, or none{hint}"
+            f"{path} does not store the split pattern; give it: {', '.join(NAMES)}, a regular expression, or none{hint}"
         )
 
 

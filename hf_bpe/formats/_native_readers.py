@@ -79,8 +79,8 @@ def read_model(content: bytes, *, as_text: bool = False) -> tuple[bytes, dict[st
     read = None if native is None else native.read_model(content, as_text)
     if read is None:
         return None
-    rest, ids, tokens, merges = read
-    return rest, ids, ReadMerges(tokens, *merges)
+    remaining_json, ids, tokens, merges = read
+    return remaining_json, ids, ReadMerges(tokens, *merges)
 
 
 def merges_of_json(
@@ -99,8 +99,8 @@ def merges_of_json(
     if isinstance(merges, ReadMerges):
         return merges, merges.tokens, merges.is_used
     tokens = tokens_of([*ids])
-    known = dict(zip(ids, tokens, strict=True))
-    pairs = [_merge(rank, merge, known) for rank, merge in enumerate(merges)]
+    token_bytes = dict(zip(ids, tokens, strict=True))
+    pairs = [_merge(rank, merge, token_bytes) for rank, merge in enumerate(merges)]
     used = {part for first, second in pairs for part in (first, second, first + second)}
     return pairs, tokens, bytes(token in used for token in tokens)
 

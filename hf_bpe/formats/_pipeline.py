@@ -167,8 +167,7 @@ class Pipeline:
     @cached_property
     def _options(self) -> tuple[Options, Options]:
         options = self.encoding._replace(unknown_id=self._unknown_id if self.base.lacks_bytes else None)
-        found, as_text = (options._replace(split_special_tokens=flag) for flag in (False, True))
-        return found, as_text
+        return options._replace(split_special_tokens=False), options._replace(split_special_tokens=True)
 
     @cached_property
     def options_of_bytes(self) -> Options:
@@ -319,12 +318,12 @@ class Pipeline:
 
     def decode_untrusted(self, name: str, ids: Any, skip_special_tokens: bool) -> bytes:
         """Return the bytes of ids of which the encoder does not know some, with `unk_token` outside the vocabulary."""
-        known = self._known_ids(name, ids, self.skipped(skip_special_tokens))
+        known_ids = self._known_ids(name, ids, self.skipped(skip_special_tokens))
         if self.text_decoder is not None:
-            return self.text_decoder.row_bytes(known, b"")
+            return self.text_decoder.row_bytes(known_ids, b"")
         unused = {i: text for text, i in self.unused_tokens.items()}  # whose text `tokenizers` takes as it is
         parts: list[bytes] = []
-        for is_unused, group in groupby(known, unused.__contains__):
+        for is_unused, group in groupby(known_ids, unused.__contains__):
             run = [*group]
             parts += [unused[i].encode() for i in run] if is_unused else [self.encoder.decode(run, b"")]
         return b"".join(parts)
@@ -333,27 +332,27 @@ class Pipeline:
         """Return ids without skipped ones, and with `unk_token` outside the vocabulary."""
         if not isinstance(ids, (list, tuple)):
             raise wrong_type(name, "a row of ids", ids)
-        known: list[int] = []
+        known_ids: list[int] = []
         unused = {*self.unused_tokens.values()}
         for at, each in enumerate(ids):
             token_id = check_int(f"{name}[{at}]", each)
             if is_skipped(token_id, skipped):
                 continue
             if token_id in self.model.vocab or token_id in self.added_tokens or token_id in unused:
-                known.append(token_id)
+                known_ids.append(token_id)
             elif self._unknown_id is not None:
-                known.append(self._unknown_id)  # not skipped, although it is a special token
+                known_ids.append(self._unknown_id)  # not skipped, although it is a special token
             else:
                 logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
-        return known
+        return known_ids
 
     @cached_property
     def text_decoder(self) -> TextDecoder | None:
         """The decoder of tokens of characters; None if the encoder joins bytes."""
         if self.decoding is None:
             return None
-        others = {token_id: text for text, token_id in self.unused_tokens.items()}
-        return TextDecoder(self.decoding, self.model, others | self.shown_contents)
+        unused = {token_id: text for text, token_id in self.unused_tokens.items()}
+        return TextDecoder(self.decoding, self.model, unused | self.shown_contents)
 
     @cached_property
     def shown_contents(self) -> dict[int, str]:
@@ -375,10 +374,10 @@ class Pipeline:
             return None
         skipped = self.skipped(skip_special_tokens)
 
-        def known(ids: Any) -> list[int]:
+        def to_ids(ids: Any) -> list[int]:
             return self._known_ids("token_ids", [ids] if type(ids) is int else as_lists("token_ids", ids), skipped)
 
-        return CharacterDecodeStream(self.text_decoder, known, self.errors, str(self.decoding), ids)
+        return CharacterDecodeStream(self.text_decoder, to_ids, self.errors, str(self.decoding), ids)
 
 
 PIPELINE_SETTINGS = tuple(each.name for each in fields(Pipeline) if each.name in SETTINGS and each.name != "template")

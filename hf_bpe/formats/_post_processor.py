@@ -85,18 +85,18 @@ def _parts(processor: Any) -> list[Mapping[str, Any]]:
 
 def _template_of_processing(part: Mapping[str, Any], added: AddedVocabulary) -> Template:
     """Return the template of a TemplateProcessing, in which one name may stand for several tokens."""
-    template, known = Template.from_json(part), part["special_tokens"]
+    template = Template.from_json(part)
 
     def pieces(each: Iterable[TemplatePiece]) -> tuple[TemplatePiece, ...]:
         return tuple(
-            piece
-            for given in each
-            for piece in ([given] if given.is_sequence else [given._replace(name=name) for name in names[given.name]])
+            token
+            for piece in each
+            for token in ([piece] if piece.is_sequence else [piece._replace(name=name) for name in names[piece.name]])
         )
 
     names = {
         name: [_checked(token, token_id, added) for token, token_id in zip(entry["tokens"], entry["ids"], strict=True)]
-        for name, entry in known.items()
+        for name, entry in part["special_tokens"].items()
     }
     if missing := [token for token in template.tokens if token not in names]:
         raise ValueError(f"it adds {missing[0]!r}, which is not among its special_tokens")

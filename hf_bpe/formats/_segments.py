@@ -37,17 +37,17 @@ def encode_segments(
     text = "".join(part.text for part in parts)
     # The encoder finds what may be found in any text; the others are cut out before.
     encoder = pipeline.base if is_all else pipeline.encoder_without(lambda token: token.special)
-    found = _trusted_tokens(pipeline, parts, text, is_all)
+    spans = _trusted_tokens(pipeline, parts, text, is_all)
     options = pipeline.options(False)
     metaspace = pipeline.model.pre_tokenizer.metaspace
     # A model that puts a space only before the first text puts none after an added token.
-    others = options._replace(continued=metaspace is not None and metaspace.prepend_scheme == "first")
+    later_options = options._replace(continued=metaspace is not None and metaspace.prepend_scheme == "first")
     made_by_merges = special_tokens_of_merges(pipeline)
     ids: list[int] = []
     end = 0
-    for start, stop, token_id in [*found, (len(text), len(text), None)]:
+    for start, stop, token_id in [*spans, (len(text), len(text), None)]:
         if end < start:
-            row = encoder.encode(text[end:start], options if end == 0 else others)
+            row = encoder.encode(text[end:start], options if end == 0 else later_options)
             if not made_by_merges.isdisjoint(row):
                 content = next(pipeline.added_tokens[i].content for i in row if i in made_by_merges)
                 raise ValueError(
@@ -80,11 +80,11 @@ def checked_segments(segments: Any) -> list[Segment]:
         TypeError: a segment is not a pair of str and bool.
     """
     parts: list[Segment] = []
-    for number, given in enumerate(check_sequence("segments", segments, "a list of (text, trusted)")):
-        if not isinstance(given, (tuple, list)) or len(given) != 2:
-            raise wrong_type(f"segments[{number}]", "a pair (text, trusted)", given)
-        text = check_str(f"segments[{number}]: text", given[0])
-        is_trusted = check_flag(f"segments[{number}]: trusted", given[1])
+    for number, segment in enumerate(check_sequence("segments", segments, "a list of (text, trusted)")):
+        if not isinstance(segment, (tuple, list)) or len(segment) != 2:
+            raise wrong_type(f"segments[{number}]", "a pair (text, trusted)", segment)
+        text = check_str(f"segments[{number}]: text", segment[0])
+        is_trusted = check_flag(f"segments[{number}]: trusted", segment[1])
         if text and parts and parts[-1].trusted is is_trusted:
             parts[-1] = Segment(parts[-1].text + text, is_trusted)
         elif text:
@@ -103,7 +103,7 @@ def _trusted_tokens(
     tokens = {i: token for i, token in pipeline.added_tokens.items() if is_all or token.special}
     splitter = AddedTokenSplitter(tokens)
     is_searched_normalized = pipeline.model.normalizer is not None and any(t.normalized for t in tokens.values())
-    found: list[tuple[int, int, int | None]] = []
+    spans: list[tuple[int, int, int | None]] = []
     start = 0
     for part in parts:
         if part.trusted:
@@ -114,20 +114,20 @@ def _trusted_tokens(
                 )
             for begin, end, token_id in splitter.spans(repair_surrogates(part.text)):
                 if token_id is not None:
-                    found.append((start + begin, start + end, token_id))
+                    spans.append((start + begin, start + end, token_id))
         start += len(part.text)
-    return _with_stripped_space(found, tokens, text)
+    return _with_stripped_space(spans, tokens, text)
 
 
 def _with_stripped_space(
-    found: list[tuple[int, int, int | None]], tokens: Any, text: str
+    spans: list[tuple[int, int, int | None]], tokens: Any, text: str
 ) -> list[tuple[int, int, int | None]]:
     """Let tokens strip white space beyond the end of their segment, as they do in a text without segments."""
     stripped = []
     end = 0
-    for number, (start, stop, token_id) in enumerate(found):
+    for number, (start, stop, token_id) in enumerate(spans):
         token = tokens[token_id]
-        limit = found[number + 1][0] if number + 1 < len(found) else len(text)
+        limit = spans[number + 1][0] if number + 1 < len(spans) else len(text)
         while token.lstrip and start > end and text[start - 1] in WHITE_SPACE:
             start -= 1
         while token.rstrip and stop < limit and text[stop] in WHITE_SPACE:

@@ -29,12 +29,12 @@ class TextDecoder:
     Args:
         decoding: the decoders, see `canonical_decoding`.
         model: the model.
-        others: id → content of added tokens, and of tokens to which no text is encoded.
+        other_tokens: id → content of added tokens, and of tokens to which no text is encoded.
     """
 
-    def __init__(self, decoding: str, model: BPEModel, others: Mapping[int, str]) -> None:
+    def __init__(self, decoding: str, model: BPEModel, other_tokens: Mapping[int, str]) -> None:
         self._text_decoders = decoders = decoders_of(decoding)
-        self._tokens = {token_id: token.decode() for token_id, token in model.vocab.items()} | dict(others)
+        self._tokens = {token_id: token.decode() for token_id, token in model.vocab.items()} | dict(other_tokens)
         kinds = [decoder["type"] for decoder in decoders]
         self.is_by_tokens = _BY_TOKENS.fullmatch("".join(f"{kind} " for kind in kinds)) is not None
         self._of_tokens = [each for each in decoders if each["type"] in ("Replace", "Metaspace")]
@@ -147,16 +147,16 @@ class CharacterDecodeStream(DecodeStream):
 
     Args:
         decoder: what decodes ids.
-        known: returns the ids of which the decoder knows all, and leaves out skipped ones.
+        to_ids: returns the ids of which the decoder knows all, and leaves out skipped ones.
         errors: the handling of bytes that are not UTF-8, as in `bytes.decode`; "replace" writes U+FFFD for each byte.
         decoding: the decoders, for messages.
         ids: the ids before the stream, see `DecodeStream`.
     """
 
-    def __init__(self, decoder: TextDecoder, known: Any, errors: str, decoding: str, ids: Sequence[int] = ()) -> None:
+    def __init__(self, decoder: TextDecoder, to_ids: Any, errors: str, decoding: str, ids: Sequence[int] = ()) -> None:
         if not decoder.is_by_tokens:
             raise ValueError(f"decode_stream: the decoder {decoding:.200} makes text of several tokens at once")
-        self._text_decoder, self._known, self._errors = decoder, known, errors
+        self._text_decoder, self._to_ids, self._errors = decoder, to_ids, errors
         self._reset()
         self.step(ids)
 
@@ -169,7 +169,7 @@ class CharacterDecodeStream(DecodeStream):
     def step(self, token_ids: int | Sequence[int]) -> str:
         """Return the text that the next id, or the next few ids, complete; "" if none."""
         texts = []
-        for token_id in self._known(token_ids):
+        for token_id in self._to_ids(token_ids):
             data, is_of_run = self._text_decoder.token_bytes(token_id, is_first=self._is_first)
             self._is_first = False
             if is_of_run:

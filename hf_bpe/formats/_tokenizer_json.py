@@ -65,10 +65,10 @@ def parse_tokenizer_json(path: str | os.PathLike[str], content: bytes) -> dict[s
     model = read_model(content, as_text=as_text)
     if model is None:
         return parse_json_object(path, decode(path, content))
-    rest, ids, merges = model
+    remaining_json, ids, merges = model
     try:
-        parsed = parse_json_object(path, decode(path, rest))
-    except ValueError:  # it tells the place in the rest
+        parsed = parse_json_object(path, decode(path, remaining_json))
+    except ValueError:  # it tells the place in the remaining JSON
         return parse_json_object(path, decode(path, content))
     if is_of_characters(parsed) != as_text:  # it is a token, or written with escapes
         return parse_json_object(path, decode(path, content))
@@ -213,9 +213,9 @@ def _model(
     vocab = dict(zip(ids.values(), tokens, strict=True))
     specials: dict[str, int] = {}
     unused: dict[str, int] = {}
-    others = compress(zip(ids.items(), tokens, strict=True), map(not_, is_used))
+    unmerged = compress(zip(ids.items(), tokens, strict=True), map(not_, is_used))
     outside = (((token.content, i), None) for i, token in added.items() if token.content not in ids)
-    for (text, token_id), token in chain(others, outside):
+    for (text, token_id), token in chain(unmerged, outside):
         if not text:  # Whisper has such an entry; no text is encoded to it, and it decodes to nothing
             del vocab[token_id]
             unused[text] = token_id
@@ -281,10 +281,10 @@ def _pattern_and_prefix_space(pre_tokenizer: Any) -> tuple[Pattern, bool]:
         raise ValueError(f"it has no pre-tokenizer, expected one with ByteLevel: {_USE_OTHER}")
     try:
         chain = PreTokenizer.from_json(pre_tokenizer)
-        [*others, last] = chain.stages
+        [*earlier, last] = chain.stages
         if isinstance(last, Metaspace):
             raise ValueError("expected one with ByteLevel, as the decoder is")
-        if not others and isinstance(last, ByteLevel) and last.add_prefix_space:  # a setting of BPETokenizer
+        if not earlier and isinstance(last, ByteLevel) and last.add_prefix_space:  # a setting of BPETokenizer
             return Pattern.parse([replace(last, add_prefix_space=False)]), True
         return Pattern.parse(chain), False
     except ValueError as error:

@@ -341,13 +341,13 @@ def test_a_text_that_begins_with_bos_twice_is_warned_of_once(caplog, monkeypatch
     }
     for name, call in calls.items():
         with case(name):
-            monkeypatch.setattr(_double_start, "_known", set())
+            monkeypatch.setattr(_double_start, "_warned", set())
             caplog.clear()
             call()
             assert [record.message[:29] for record in caplog.records] == ["a text begins with '<s>', and"]
             call()
             assert len(caplog.records) == 1
-    monkeypatch.setattr(_double_start, "_known", set())
+    monkeypatch.setattr(_double_start, "_warned", set())
     caplog.clear()
     for harmless in (
         lambda: tokenizer.encode("<s>low", add_special_tokens=False),

@@ -93,12 +93,12 @@ def find_mismatch(
         OSError: a file cannot be read.
     """
     sides = _Sides(first, second, skip_refused)
-    first_known, second_known = first.definition, second.definition
-    known = [each for each in (first_known, None if second_known == first_known else second_known) if each is not None]
-    tokens = dict.fromkeys(text for each in known for text in vocabulary_texts(each, max_tokens))
-    if None in (first_known, second_known):
-        known.append(Definition(BPEModel({byte: bytes([byte]) for byte in range(256)}, [])))
-    texts = dict.fromkeys(text for each in known for text in stress_texts(each))
+    pair = [first.definition, second.definition]
+    definitions = [each for at, each in enumerate(pair) if each is not None and each not in pair[:at]]
+    tokens = dict.fromkeys(text for each in definitions for text in vocabulary_texts(each, max_tokens))
+    if None in pair:
+        definitions.append(Definition(BPEModel({byte: bytes([byte]) for byte in range(256)}, [])))
+    texts = dict.fromkeys(text for each in definitions for text in stress_texts(each))
     stress = [(f"stress text {number}", text) for number, text in enumerate(texts, start=1)]
     of_vocabulary = [("tokens of the vocabulary", text) for text in tokens]
     tried = Counter() if tried is None else tried

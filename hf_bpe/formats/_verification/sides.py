@@ -128,13 +128,13 @@ def _without_limits(tokenizer: Any) -> Any:
     return unlimited
 
 
-def side_of_pattern(given: str | None) -> Side:
+def side_of_pattern(pattern: str | None) -> Side:
     """Return the side that splits text by a pattern, with pre-tokens instead of ids."""
-    pattern = Pattern.parse(given)
+    parsed = Pattern.parse(pattern)
 
     def cut(text: str) -> list[Any]:
-        pieces = pre_tokenize(repair_surrogates(text).encode(), pattern)
+        pieces = pre_tokenize(repair_surrogates(text).encode(), parsed)
         return [piece.decode("utf-8", "surrogateescape") for piece in pieces]
 
-    name = f"the pattern {pattern.canonical or 'none'!r}"
+    name = f"the pattern {parsed.canonical or 'none'!r}"
     return Side(name, Peer(name, lambda texts, added: [*map(cut, texts)]))

@@ -57,17 +57,17 @@ def stress_texts(definition: Definition) -> list[str]:
     is_whole = _knows_all(definition)
     alphabet = set() if is_whole else {token[0] for token in definition.model.vocab.values() if len(token) == 1}
 
-    def known(text: str) -> str:
+    def encodable(text: str) -> str:
         return text if is_whole else "".join(char for char in text if alphabet.issuperset(char.encode()))
 
     tokens = [token.content for token in definition.added_tokens.values()]
-    word, space, gap, line, digit, stop = map(known, ("low", " ", "  ", "\n", "1", "."))
+    word, space, gap, line, digit, stop = map(encodable, ("low", " ", "  ", "\n", "1", "."))
     around = [
         f"{token}{other}{word}{token}{word}{space}{token}{space}{word}{gap}{token}{line}"
         f"{token}{token}{digit}{token}{stop}"
         for token, other in pairwise([*tokens, *tokens[:1]])
     ]
-    texts = [*map(known, STRESS_TEXTS), *("".join(around[start : start + 8]) for start in range(0, len(around), 8))]
+    texts = [*map(encodable, STRESS_TEXTS), *("".join(around[start : start + 8]) for start in range(0, len(around), 8))]
     if is_whole:
         return texts
     encoder = make_encoder(definition.model, as_tuples(definition.added_tokens.items()))
