@@ -78,8 +78,8 @@ def check_means_the_same(pattern: Pattern) -> None:
     expression = pattern.expression
     if expression is None or pattern.has_scanner:
         return
-    if found := differences(expression):
-        raise ValueError(f"the pattern {expression!r:.80} has {found[0].source!r}, which tiktoken may read differently")
+    if parts := differences(expression):
+        raise ValueError(f"the pattern {expression!r:.80} has {parts[0].source!r}, which tiktoken may read differently")
     tree = parse(expression)
     if may_be_empty(tree):
         raise ValueError(f"the pattern {expression!r:.80} may match no character, where tiktoken cuts differently")

@@ -72,7 +72,7 @@ def detect(path: str | os.PathLike[str]) -> Format:
         raise ValueError(f"{path}: expected a folder with a tokenizer; this one holds {shown}{advice}")
     if _is_sentencepiece(head):
         raise ValueError(f"{path}: {_SENTENCEPIECE_ADVICE}")
-    raise ValueError(f"{path}: unknown format; expected one of {_known()}, got {head[:40]!r}")
+    raise ValueError(f"{path}: unknown format; expected one of {_format_names()}, got {head[:40]!r}")
 
 
 def _is_sentencepiece(head: bytes) -> bool:
@@ -91,12 +91,12 @@ def _is_sentencepiece(head: bytes) -> bool:
 
 def named_format(name: str) -> Format:
     """Return the format with a name; raise a ValueError if there is none."""
-    known = {**FORMATS, **READ_ONLY}
-    if name not in known:
+    formats = {**FORMATS, **READ_ONLY}
+    if name not in formats:
         meant = _READERS.get(re.sub(r"[-_. ]", "", name.lower()))
         like = f"; for {name} it is {meant}" if meant else ""
-        raise ValueError(f"unknown format {name!r:.80}: expected one of {_known()}{like}")
-    return known[name]
+        raise ValueError(f"unknown format {name!r:.80}: expected one of {_format_names()}{like}")
+    return formats[name]
 
 
 def read(
@@ -157,8 +157,8 @@ def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> De
             "source: expected a path, the name of an encoding of tiktoken, a tiktoken.Encoding, a fast tokenizer of "
             f"transformers, a tokenizers.Tokenizer or a BPEModel, got {type(source).__name__}"
         )
-    if given := [name for name, value in {"format": format, **hints}.items() if value not in (None, "auto")]:
-        raise ValueError(f"{given[0]} is only for files; the source is a {type(source).__name__}, which has its own")
+    if options := [name for name, value in {"format": format, **hints}.items() if value not in (None, "auto")]:
+        raise ValueError(f"{options[0]} is only for files; the source is a {type(source).__name__}, which has its own")
     if isinstance(definition, Definition):
         return definition
     if hasattr(source, "_mergeable_ranks"):
@@ -252,5 +252,5 @@ def choose_output(path: Path, format: str | None) -> tuple[Format, Path]:
     return chosen, path
 
 
-def _known() -> str:
+def _format_names() -> str:
     return ", ".join((*FORMATS, *READ_ONLY))

@@ -106,15 +106,15 @@ def _definition(
     return Definition(model, added, settings)
 
 
-def _pattern(metadata: Metadata, name: str | None, known: str, hints: Hints) -> Pattern:
+def _pattern(metadata: Metadata, name: str | None, expected: str, hints: Hints) -> Pattern:
     if hints.pattern == "auto":
-        if not known:
+        if not expected:
             raise metadata.error("pre", f"unknown pattern {name!r}; give the pattern, if the tokenizer has only one")
-        return Pattern(known)
+        return Pattern(expected)
     pattern = Pattern.parse(hints.pattern)
     alike = {"cl100k", "llama3"}
-    if known and pattern.canonical != known and not alike.issuperset((known, pattern.canonical)):
-        raise metadata.error("pre", f"{name!r} is the pattern {known!r}; leave the argument out")
+    if expected and pattern.canonical != expected and not alike.issuperset((expected, pattern.canonical)):
+        raise metadata.error("pre", f"{name!r} is the pattern {expected!r}; leave the argument out")
     return pattern
 
 
@@ -133,7 +133,7 @@ def _model(
     merged = {*chain.from_iterable(pairs), *(first + second for first, second in pairs)}
     as_bytes = from_printable_all(tokens)
     vocab: dict[int, bytes] = {}
-    found: dict[int, str] = {}
+    contents: dict[int, str] = {}
     for token_id, (text, token, kind) in enumerate(zip(tokens, as_bytes, types, strict=True)):
         if kind == UNUSED and text == placeholder(token_id):
             continue
@@ -141,21 +141,21 @@ def _model(
             raise ValueError(f"token {token_id}, {text!r}: type {kind}, expected one of 1 to 5")
         is_found = kind in (UNKNOWN, CONTROL, USER_DEFINED)
         if is_found:
-            found[token_id] = text
+            contents[token_id] = text
         if not is_found or text in merged or (token is not None and len(token) == 1):
             if not token:
                 raise ValueError(f"token {token_id}, {text!r}: expected GPT-2's characters for bytes")
             vocab[token_id] = token
     taken = {*vocab.values()}
-    specials = {i for i, text in found.items() if i not in vocab and types[i] != USER_DEFINED}
-    specials -= {i for i in specials if found[i].encode() in taken}
-    vocab |= {token_id: found[token_id].encode() for token_id in specials}
+    specials = {i for i, text in contents.items() if i not in vocab and types[i] != USER_DEFINED}
+    specials -= {i for i in specials if contents[i].encode() in taken}
+    vocab |= {token_id: contents[token_id].encode() for token_id in specials}
     merges = _merges(merge_lines, pairs, dict(zip(tokens, as_bytes, strict=True)))
-    model = BPEModel.of(vocab, merges, [found[token_id] for token_id in specials], pattern)
-    check_found_alike(found.values())
+    model = BPEModel.of(vocab, merges, [contents[token_id] for token_id in specials], pattern)
+    check_found_alike(contents.values())
     added = {
         token_id: AddedToken(text, normalized=False, special=types[token_id] != USER_DEFINED)
-        for token_id, text in found.items()
+        for token_id, text in contents.items()
         if token_id not in specials
     }
     return model, added

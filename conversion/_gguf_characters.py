@@ -90,7 +90,7 @@ def _merges_of_scores(tokens: Iterable[bytes], scores: Mapping[bytes, float]) ->
         score = scores.get(first + second)
         return None if score is None else -score
 
-    found: dict[bytes, Merge] = {}
+    merges: dict[bytes, Merge] = {}
     of_score: dict[float, bytes] = {}
     for token in tokens:
         symbols = [*map(str.encode, token.decode())]
@@ -103,8 +103,8 @@ def _merges_of_scores(tokens: Iterable[bytes], scores: Mapping[bytes, float]) ->
                 f"tokens {other.decode()!r} and {token.decode()!r} have the same score, {scores[token]}, so which is "
                 "made first depends on the text; expected another score for each"
             )
-        found[token] = pair
-    return dict(sorted(found.items(), key=lambda entry: -scores[entry[0]]))
+        merges[token] = pair
+    return dict(sorted(merges.items(), key=lambda entry: -scores[entry[0]]))
 
 
 def _without_contents(tokens: Iterable[bytes], contents: Iterable[bytes]) -> list[bytes]:

@@ -175,9 +175,8 @@ class Refusal:
         return asdict(self)
 
     def __str__(self) -> str:
-        refused = {"refused": " ".join(self.refused.split())}
-        found = {"contradictions": _some(self.contradictions, separator="; ")}
-        return as_table({**refused, **self.auto_tokenizer.rows(), **found})
+        rows = {"refused": " ".join(self.refused.split()), **self.auto_tokenizer.rows()}
+        return as_table({**rows, "contradictions": _some(self.contradictions, separator="; ")})
 
 
 def as_table(rows: Mapping[str, str]) -> str:

@@ -50,8 +50,8 @@ class PreTokenizerType(NamedTuple):
     is_near: bool = False
 
 
-def _family(pattern: str, names: str, **others: bool) -> dict[str, PreTokenizerType]:
-    return dict.fromkeys(names.split(), PreTokenizerType(pattern, **others))
+def _family(pattern: str, names: str, **flags: bool) -> dict[str, PreTokenizerType]:
+    return dict.fromkeys(names.split(), PreTokenizerType(pattern, **flags))
 
 
 # Not listed although they split identically: jina-v2-es, jina-v2-de and jina-v2-code, whose <mask> strips the preceding
@@ -156,15 +156,14 @@ def check_found_alike(contents: Iterable[str]) -> None:
     Traceback (most recent call last):
     ValueError: added tokens '<a>' and 'a>bc': in '<a>bc' llama.cpp finds the longest first, ...
     """
-    known = sorted({*contents})
-    ordinary, others = _ORDINARY_BESIDE
-    for other in others:
-        if {ordinary, other}.issubset(known):
+    distinct = {*contents}
+    ordinary, markers = _ORDINARY_BESIDE
+    for other in markers:
+        if {ordinary, other} <= distinct:
             raise ValueError(f"added token {ordinary!r}: llama.cpp does not find it in text if {other!r} exists, too")
-    those = frozenset(known)
-    lengths = sorted({*map(len, known)}, reverse=True)
-    for number, (text, second) in enumerate(_overlaps(known), 1):
-        leftmost = next(text[:length] for length in lengths if text[:length] in those)
+    lengths = sorted({*map(len, distinct)}, reverse=True)
+    for number, (text, second) in enumerate(_overlaps(sorted(distinct)), 1):
+        leftmost = next(text[:length] for length in lengths if text[:length] in distinct)
         # The order of tokens with equal length is undefined.
         if number > _MAX_OVERLAPS or (second != leftmost and len(second.encode()) >= len(leftmost.encode())):
             raise ValueError(
@@ -173,14 +172,14 @@ def check_found_alike(contents: Iterable[str]) -> None:
             )
 
 
-def _overlaps(known: list[str]) -> Iterator[tuple[str, str]]:
+def _overlaps(tokens: list[str]) -> Iterator[tuple[str, str]]:
     """Yield each text in which a token begins within another one and ends beyond it, and that token."""
-    for first in known:
+    for first in tokens:
         if len(first) > _LONGEST:
             raise ValueError(f"added token {first[:40]!r}…: expected at most {_LONGEST} characters, got {len(first)}")
         for place in range(1, len(first)):
-            rest = first[place:]
-            for index in range(bisect_right(known, rest), len(known)):  # where what begins with it follows
-                if not known[index].startswith(rest):
+            tail = first[place:]
+            for index in range(bisect_right(tokens, tail), len(tokens)):  # where what begins with it follows
+                if not tokens[index].startswith(tail):
                     break
-                yield first[:place] + known[index], known[index]
+                yield first[:place] + tokens[index], tokens[index]

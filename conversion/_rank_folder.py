@@ -20,7 +20,7 @@ from hf_bpe.formats._tokenizer_config import CONFIG_FILE, check_config, content_
 _RANK_FILES = ("tiktoken.model", "qwen.tiktoken")
 
 
-class _Known(NamedTuple):
+class _CodeFacts(NamedTuple):
     """Facts that only the code of a folder has.
 
     Attributes:
@@ -44,10 +44,10 @@ _KIMI = (
     "<|reserved_token_{i}|>",
 )
 # The class of each → what it may be, of which the first is assumed if the code is not there.
-_KNOWN = {
+_CODE_FACTS = {
     "tokenization_kimi.TikTokenTokenizer": (
-        _Known("kimi-k2", (*_KIMI, "self.num_reserved_special_tokens + 2"), 258, "<|reserved_token_{}|>"),
-        _Known("kimi-k2", (*_KIMI, "self.num_reserved_special_tokens)"), 256, "<|reserved_token_{}|>"),  # K3
+        _CodeFacts("kimi-k2", (*_KIMI, "self.num_reserved_special_tokens + 2"), 258, "<|reserved_token_{}|>"),
+        _CodeFacts("kimi-k2", (*_KIMI, "self.num_reserved_special_tokens)"), 256, "<|reserved_token_{}|>"),  # K3
     ),
 }
 
@@ -57,8 +57,8 @@ def rank_file(folder: Path) -> Path | None:
     if not folder.is_dir() or any((folder / name).is_file() for name in ("tokenizer.json", "vocab.json")):
         return None
     names = {*folder.glob("*.tiktoken"), *(folder / name for name in _RANK_FILES)}
-    found = sorted(path for path in names if path.is_file())
-    return found[0] if len(found) == 1 else None
+    files = sorted(path for path in names if path.is_file())
+    return files[0] if len(files) == 1 else None
 
 
 def _matches(path: Path, head: bytes) -> bool:
@@ -70,8 +70,8 @@ def _read(path: Path, hints: Hints) -> Definition:
     if file is None:
         raise ValueError(f"{path}: expected one rank file (*.tiktoken or tiktoken.model), and no other vocabulary")
     config = check_config(path / CONFIG_FILE)
-    known = _known(path, config)
-    pattern = hints.pattern if hints.pattern != "auto" or known is None else known.pattern
+    facts = _code_facts(path, config)
+    pattern = hints.pattern if hints.pattern != "auto" or facts is None else facts.pattern
     if pattern == "auto":
         raise PatternNeeded(path, "; the code of the folder has it, as pat_str or PAT_STR, and is not run")
     ranks = tiktoken.read_ranks(file)
@@ -80,25 +80,25 @@ def _read(path: Path, hints: Hints) -> Definition:
         for token_id, token in config.get("added_tokens_decoder", {}).items()
     }
     specials = {token.content: token_id for token_id, token in listed.items() if token.special}
-    others = {i: AddedToken(token.content, normalized=False) for i, token in listed.items() if not token.special}
-    if known is not None:
-        reserved = range(len(ranks), len(ranks) + known.reserved)
-        specials |= {known.reserved_name.format(i): i for i in reserved if i not in listed}
+    added = {i: AddedToken(token.content, normalized=False) for i, token in listed.items() if not token.special}
+    if facts is not None:
+        reserved = range(len(ranks), len(ranks) + facts.reserved)
+        specials |= {facts.reserved_name.format(i): i for i in reserved if i not in listed}
     specials |= hints.special_tokens or {}
     try:
         model = tiktoken.model_of_ranks(ranks, specials, pattern)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     names = {name: content_of_token(config.get(name)) for name in NAMED_TOKENS}
-    known_tokens = {None, *specials, *map(str, others.values())}
+    known_tokens = {None, *specials, *map(str, added.values())}
     if unknown := [token for token in names.values() if token not in known_tokens]:
         raise ValueError(
             f"{path}: {CONFIG_FILE} names {unknown[0]!r}, and no id for it; give it with its id as a special token"
         )
-    return Definition(model, others, {**names, "chat_template": _chat_template(path, config)})
+    return Definition(model, added, {**names, "chat_template": _chat_template(path, config)})
 
 
-def _known(path: Path, config: dict[str, object]) -> _Known | None:
+def _code_facts(path: Path, config: dict[str, object]) -> _CodeFacts | None:
     """Return what is known of the code of a folder, if the code that is there agrees."""
     auto_map = config.get("auto_map")
     entry = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
@@ -106,9 +106,9 @@ def _known(path: Path, config: dict[str, object]) -> _Known | None:
     for name in names:
         code = path / f"{name.split('.')[0]}.py"
         text = code.read_text(encoding="utf-8", errors="replace") if code.is_file() else None
-        for known in _KNOWN.get(name, ()):
-            if text is None or all(line in text for line in known.has):
-                return known
+        for facts in _CODE_FACTS.get(name, ()):
+            if text is None or all(line in text for line in facts.has):
+                return facts
     return None
 
 

@@ -103,12 +103,12 @@ def read(path: Path, hints: Hints) -> Definition:
     entries = _read_vocab(vocab_file, is_ours=sidecar is not None)
     merges = _read_merges(merges_file)
     made = {merged for _, _, merged in merges}
-    others = _tokens_no_merge_makes(vocab_file, entries, made)
-    given = sidecar.special_tokens if sidecar else hints.special_tokens
-    specials = _special_tokens(vocab_file, entries, others) if given is None else given
-    _check_special_tokens(vocab_file, specials, others, made)
+    unmerged = _unmerged_tokens(vocab_file, entries, made)
+    declared = sidecar.special_tokens if sidecar else hints.special_tokens
+    specials = _special_tokens(vocab_file, entries, unmerged) if declared is None else declared
+    _check_special_tokens(vocab_file, specials, unmerged, made)
     special_ids = {*specials.values()}
-    alphabet = {token_id: token for token_id, token in others.items() if token_id not in special_ids}
+    alphabet = {token_id: token for token_id, token in unmerged.items() if token_id not in special_ids}
     numbers = [*merges.values()]
     tokens = tokens_of_merges(alphabet, [*merges], lambda rank: f"{merges_file}: line {numbers[rank]}")
     for (_, _, merged), number in merges.items():
@@ -130,18 +130,18 @@ def read(path: Path, hints: Hints) -> Definition:
 
 def _read_vocab(path: Path, *, is_ours: bool) -> dict[int, _Entry]:
     content = read_bounded(path).removeprefix(b"\xef\xbb\xbf")
-    found: list[tuple[int, bytes, int]] = []
+    rows: list[tuple[int, bytes, int]] = []
     start, line, line_ends = 0, 1, set()
     for match in _ID.finditer(content):
-        found.append((line, content[start : match.start()], int(match[1])))
+        rows.append((line, content[start : match.start()], int(match[1])))
         line += content.count(b"\n", start, match.end())
         line_ends.add(match[2])
         start = match.end()
-    if rest := content[start:].strip(b"\r\n"):
-        raise ValueError(f"{path}: line {line}: expected a token, a tab and an id, got {rest[:80]!r}")
-    is_escaped = is_ours or all(unescape(text) is not None for _, text, _ in found)
+    if tail := content[start:].strip(b"\r\n"):
+        raise ValueError(f"{path}: line {line}: expected a token, a tab and an id, got {tail[:80]!r}")
+    is_escaped = is_ours or all(unescape(text) is not None for _, text, _ in rows)
     entries: dict[int, _Entry] = {}
-    for line, text, token_id in found:
+    for line, text, token_id in rows:
         if not is_escaped and b"\n" not in line_ends:  # line ends within tokens have also become CRLF
             text = text.replace(b"\r\n", b"\n")
         # Some tools write a single byte this way without escaping backslashes.
@@ -179,7 +179,7 @@ def _read_merges(path: Path) -> dict[tuple[int, int, int], int]:
     return merges
 
 
-def _tokens_no_merge_makes(path: Path, entries: Mapping[int, _Entry], made: set[int]) -> dict[int, bytes]:
+def _unmerged_tokens(path: Path, entries: Mapping[int, _Entry], made: set[int]) -> dict[int, bytes]:
     """Return the tokens that are only in the vocabulary file."""
     tokens: dict[int, bytes] = {}
     for token_id, (line, text, token) in entries.items():
@@ -194,10 +194,10 @@ def _tokens_no_merge_makes(path: Path, entries: Mapping[int, _Entry], made: set[
     return tokens
 
 
-def _special_tokens(path: Path, entries: Mapping[int, _Entry], others: Mapping[int, bytes]) -> dict[str, int]:
+def _special_tokens(path: Path, entries: Mapping[int, _Entry], unmerged: Mapping[int, bytes]) -> dict[str, int]:
     """Return the tokens that are neither a byte nor made by a merge, as special tokens."""
     specials: dict[str, int] = {}
-    for token_id, token in others.items():
+    for token_id, token in unmerged.items():
         if len(token) > 1:
             try:
                 specials[token.decode()] = token_id
@@ -209,15 +209,15 @@ def _special_tokens(path: Path, entries: Mapping[int, _Entry], others: Mapping[i
     return specials
 
 
-def _check_special_tokens(path: Path, specials: Mapping[str, int], others: Mapping[int, bytes], made: set[int]) -> None:
+def _check_special_tokens(path: Path, specials: Mapping[str, int], unmerged: dict[int, bytes], made: set[int]) -> None:
     for special, token_id in specials.items():
         token = special.encode("utf-8", "surrogatepass")  # the model refuses lone surrogates
         if not isinstance(token_id, int) or token_id in made:
             raise ValueError(f"{path}: special token {special!r:.80} cannot have the id {token_id!r:.80}")
-        if others.get(token_id, token) != token:
+        if unmerged.get(token_id, token) != token:
             raise ValueError(
                 f"{path}: expected token {token_id} to be the special token {special!r:.80}, got "
-                f"{others[token_id]!r:.80}"
+                f"{unmerged[token_id]!r:.80}"
             )
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # SHA-256 of OpenAI's files, as tiktoken verifies them → pattern and special tokens of the encoding.
 _END = "<|endoftext|>"
 _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
-_KNOWN: dict[str, tuple[str, dict[str, int]]] = {
+_OPENAI_FILES: dict[str, tuple[str, dict[str, int]]] = {
     "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": ("gpt2", {_END: 50256}),  # r50k_base
     "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": ("gpt2", {_END: 50256}),  # p50k_base
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": (  # cl100k_base
@@ -98,14 +98,14 @@ def encoding_named(name: str) -> tiktoken.Encoding:
             f"no file or folder {name!r:.80}; a name of tiktoken, such as cl100k_base, needs its package: "
             "pip install tiktoken"
         ) from None
-    known = name if name in tiktoken.list_encoding_names() else MODEL_TO_ENCODING.get(name)
-    if known is None:
+    encoding = name if name in tiktoken.list_encoding_names() else MODEL_TO_ENCODING.get(name)
+    if encoding is None:
         raise FileNotFoundError(f"no file or folder {name!r:.80}, and no encoding or model of tiktoken of this name")
     try:
-        return tiktoken.get_encoding(known)
+        return tiktoken.get_encoding(encoding)
     except OSError as error:  # of requests
         raise OSError(
-            f"{name!r:.80} is no file or folder here, but tiktoken's encoding {known}, which it cannot get; set "
+            f"{name!r:.80} is no file or folder here, but tiktoken's encoding {encoding}, which it cannot get; set "
             f"TIKTOKEN_CACHE_DIR to a folder that has it: {error}"
         ) from error
 
@@ -121,12 +121,12 @@ def _read(path: Path, hints: Hints) -> Definition:
     pattern = hints.pattern if sidecar is None else sidecar.pattern
     special_tokens = (hints.special_tokens or {}) if sidecar is None else sidecar.special_tokens
     if sidecar is None and hints.pattern == "auto":
-        known = _KNOWN.get(hashlib.sha256(read_bounded(path)).hexdigest())
-        if known is None:
+        entry = _OPENAI_FILES.get(hashlib.sha256(read_bounded(path)).hexdigest())
+        if entry is None:
             raise PatternNeeded(
                 path, " (r50k_base and p50k_base of OpenAI are of gpt2, cl100k_base of cl100k, o200k_base of o200k)"
             )
-        pattern, special_tokens = known[0], (known[1] if hints.special_tokens is None else special_tokens)
+        pattern, special_tokens = entry[0], (entry[1] if hints.special_tokens is None else special_tokens)
     try:
         model = model_of_ranks(ranks, special_tokens, pattern)
     except ValueError as error:
