@@ -155,7 +155,7 @@ class AllowedTokens:
                 only_joined = joined & ~after.apart
                 to_be_continued = tuple(
                     token_id
-                    for token_id in map(self._ids_of_tokens.get, self._whole_words.rests(tail))
+                    for token_id in map(self._ids_of_tokens.get, self._whole_words.completions(tail))
                     if token_id is not None and only_joined[token_id >> 3] >> (7 - (token_id & 7)) & 1
                 )
         if after.is_complete:
@@ -214,8 +214,8 @@ class AllowedTokens:
     def _without_completions(self, allowed: Bits, ids: Sequence[int]) -> Bits:
         """Leave out tokens that would complete the content of an added token which other tokens began."""
         for beginning in self.beginnings_at_end(ids):
-            for rest in self._beginnings[beginning]:
-                allowed = allowed & ~self._starting_with(rest)
+            for completion in self._beginnings[beginning]:
+                allowed = allowed & ~self._starting_with(completion)
         return allowed
 
     def beginnings_at_end(self, ids: Sequence[int]) -> list[bytes]:

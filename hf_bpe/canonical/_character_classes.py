@@ -89,20 +89,20 @@ def first_of_classes(codes: npt.NDArray[np.int64]) -> dict[int, int]:
 
 
 @lru_cache(maxsize=1 << 12)
-def completions(rest: bytes) -> tuple[bytes, ...]:
+def completions(partial: bytes) -> tuple[bytes, ...]:
     """Return what makes an incomplete character one of each class."""
-    codes = np.arange(*span_of_beginning(rest))
+    codes = np.arange(*span_of_beginning(partial))
     codes = codes[(codes < _SURROGATES.start) | (codes >= _SURROGATES.stop)]
-    return tuple(chr(code).encode()[len(rest) :] for code in sorted(first_of_classes(codes).values()))
+    return tuple(chr(code).encode()[len(partial) :] for code in sorted(first_of_classes(codes).values()))
 
 
-def span_of_beginning(rest: bytes) -> tuple[int, int]:
+def span_of_beginning(partial: bytes) -> tuple[int, int]:
     """Return the range of code points whose UTF-8 begins with an incomplete character; it may have surrogates."""
-    size = 2 if rest[0] < 0xE0 else 3 if rest[0] < 0xF0 else 4
-    low = rest[0] & (0xFF >> (size + 1))
-    for byte in rest[1:]:
+    size = 2 if partial[0] < 0xE0 else 3 if partial[0] < 0xF0 else 4
+    low = partial[0] & (0xFF >> (size + 1))
+    for byte in partial[1:]:
         low = low << 6 | byte & 0x3F
-    missing = size - len(rest)
+    missing = size - len(partial)
     first, stop = low << 6 * missing, (low + 1) << 6 * missing
     return max(first, (0x80, 0x800, 0x10000)[size - 2]), min(stop, _CODES)
 

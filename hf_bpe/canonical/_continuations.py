@@ -185,16 +185,16 @@ class _Groups(NamedTuple):
         starts = [(number, b"", token) for number, token in enumerate(samples) if not _continues(token)]
         return cls(of_token, samples, _following_all([*starts, (len(samples), b"", b"")], is_late))
 
-    def complete(self, text: bytes, rest: bytes) -> _Following:
+    def complete(self, text: bytes, partial: bytes) -> _Following:
         """Return what may follow a text that ends with a part of a character."""
-        tokens = [(number, rest, token) for number, token in enumerate(self.samples) if _continues(token)]
+        tokens = [(number, partial, token) for number, token in enumerate(self.samples) if _continues(token)]
         return _following_all(tokens, b"'" in text[-4:])
 
 
 def _following_all(tokens: Iterable[tuple[int, bytes, bytes]], is_late: bool) -> _Following:
     texts, sizes, owners = [], [], []
-    for number, rest, token in tokens:
-        decoded = decode_beginning(rest + token)
+    for number, partial, token in tokens:
+        decoded = decode_beginning(partial + token)
         if decoded is None:
             continue
         for more in _following(*decoded, is_late) if token else [b""]:
@@ -222,7 +222,7 @@ def find_context(
     decoded = decode_beginning(text)
     if decoded is None:
         return None
-    whole, rest = decoded
+    whole, partial = decoded
     is_stable = dict(ends)
     sample, places = bytearray(), []
     in_sample = {0: 0}  # place in the text → place in the sample, where it may be cut
@@ -244,12 +244,12 @@ def find_context(
             if any(not is_stable.get(at + inside, True) for inside in range(1, len(data))):
                 return None
             at += len(data)
-    if rest:
+    if partial:
         if sample:
             places.append((len(sample), at in is_stable, is_stable.get(at, False)))
-        if any(not is_stable.get(at + inside, True) for inside in range(1, len(rest))):
+        if any(not is_stable.get(at + inside, True) for inside in range(1, len(partial))):
             return None
-        sample += rest
+        sample += partial
     in_sample[len(text)] = len(sample)
     spans = ((in_sample.get(start), in_sample.get(stop)) for start, stop in words)
     pairs = tuple((start, stop) for start, stop in spans if start is not None and stop is not None)
@@ -264,7 +264,7 @@ def _group(token: bytes, is_late: bool) -> object:
     decoded = decode_beginning(token[inside:])
     if decoded is None or inside > 3:
         return None
-    whole, rest = decoded
+    whole, partial = decoded
     table = class_list()
     runs = tuple(
         (
@@ -275,7 +275,7 @@ def _group(token: bytes, is_late: bool) -> object:
         else (table[ord(whole[begin])], min(end - begin, _CAP))
         for begin, end, is_counted in _class_runs(whole, is_late=is_late)
     )
-    return token[:inside], runs, rest
+    return token[:inside], runs, partial
 
 
 def _keys(tokens: TokenTexts, is_late: bool) -> list[object]:
@@ -347,14 +347,14 @@ def _is_specific(text: str, index: int, is_late: bool) -> bool:
     return "'" in text[max(index - 2, 0) : index] or (is_late and (index == 0 or (index == 1 and text[0] in SUFFIXES)))
 
 
-def _following(text: str, rest: bytes, is_late: bool) -> list[bytes]:
+def _following(text: str, partial: bytes, is_late: bool) -> list[bytes]:
     """Return texts of all kinds that may follow."""
     after = _AFTER_MANY_RUNS if len(_class_runs(text, is_late=is_late)) >= _MANY else _FOLLOWING
-    if not rest:
+    if not partial:
         return [more.encode() for more in after[_ending(text, is_late)]]
     completed = []
-    for done in completions(rest):
-        kind = _ending((rest + done).decode(), is_late)
+    for done in completions(partial):
+        kind = _ending((partial + done).decode(), is_late)
         completed += [done + more.encode() for more in after[kind]]
     return completed
 

@@ -17,11 +17,11 @@ class _Cover(NamedTuple):
 
     Attributes:
         ids: the complete tokens.
-        rest: the bytes after them, which the next token begins with; b"" if there are none.
+        prefix: the bytes after them, which the next token begins with; b"" if there are none.
     """
 
     ids: tuple[int, ...]
-    rest: bytes
+    prefix: bytes
 
 
 def kept_in_all(allowed: AllowedTokens, ids: list[int]) -> int:
@@ -49,17 +49,17 @@ def kept_in_all(allowed: AllowedTokens, ids: list[int]) -> int:
 
 def _extended(allowed: AllowedTokens, before: list[int], cover: _Cover, byte: bytes) -> list[_Cover]:
     """Return what covers one byte more, after the ids before."""
-    rest = cover.rest + byte
-    start, stop = allowed.span(rest)
+    prefix = cover.prefix + byte
+    start, stop = allowed.span(prefix)
     ids = allowed.sorted_ids[start:stop]
     if len(ids) == 0:
         return []
     bits = allowed.after([*before, *cover.ids])
     is_allowed = bits[ids >> 3] >> (7 - (ids & 7)) & 1 == 1
-    is_whole = allowed.tokens[start] == rest
+    is_whole = allowed.tokens[start] == prefix
     covers = []
     if is_allowed[is_whole:].any():
-        covers.append(cover._replace(rest=rest))
+        covers.append(cover._replace(prefix=prefix))
     if is_whole and is_allowed[0]:
         covers.append(_Cover((*cover.ids, int(ids[0])), b""))
     return covers

@@ -67,16 +67,16 @@ class NormalForm:
 
         Tokens of `never` are arbitrary. A token that ends inside a character may follow if some character completes it.
         """
-        whole, rest = decode_beginning(text) or ("", b"")
+        whole, partial = decode_beginning(text) or ("", b"")
         begin = NFC.last_segment(whole, len(whole) - 1)
         segment = whole[begin:]
-        return (self._kept if len(segment) <= _LONGEST_KEPT else self._after)(segment, rest)
+        return (self._kept if len(segment) <= _LONGEST_KEPT else self._after)(segment, partial)
 
-    def _after(self, segment: str, rest: bytes) -> Bits:
+    def _after(self, segment: str, partial: bytes) -> Bits:
         left_out: list[int] = []
-        if rest:
+        if partial:
             for lead, ids in self._continuing.items():
-                if not self._may_follow(segment, rest + lead):
+                if not self._may_follow(segment, partial + lead):
                     left_out += ids
         else:
             if not segment:
@@ -96,29 +96,29 @@ class NormalForm:
         decoded = decode_beginning(data)
         if decoded is None:
             return True  # no text has these bytes, so other rules leave the token out
-        text, rest = decoded
+        text, partial = decoded
         if not _is_in_form(segment + text):
             return False
-        if not rest:
+        if not partial:
             return True
         begin = NFC.last_segment(segment + text, len(segment + text) - 1)
-        return _some_completes((segment + text)[begin:], rest)
+        return _some_completes((segment + text)[begin:], partial)
 
     def _add_parts(self, token: bytes, token_id: int) -> None:
         inside = next((at for at, byte in enumerate(token[:4]) if byte & 0xC0 != 0x80), min(len(token), 4))
         decoded = decode_beginning(token[inside:])
         if decoded is None:
             return  # no text has it
-        text, rest = decoded
+        text, partial = decoded
         joining = _lead(text)
         if not self._may_follow("", token[inside:]):
             self.never.add(token_id)
         elif inside:
             # The character that is completed, and the marks that join it.
-            data = token[:inside] + joining.encode() + (rest if joining == text else b"")
+            data = token[:inside] + joining.encode() + (partial if joining == text else b"")
             self._continuing.setdefault(data, []).append(token_id)
         elif joining == text:  # all of it, and maybe the incomplete character, join what precedes them
-            self._beginning.setdefault(text.encode() + rest, []).append(token_id)
+            self._beginning.setdefault(text.encode() + partial, []).append(token_id)
         elif joining:
             self._joining.setdefault(joining, []).append(token_id)
 
@@ -161,9 +161,9 @@ def _lead(text: str) -> str:
 
 
 @lru_cache(maxsize=1 << 14)
-def _some_completes(segment: str, rest: bytes) -> bool:
+def _some_completes(segment: str, partial: bytes) -> bool:
     """Say whether some character that completes a part of one keeps a text in the form."""
-    first, stop = span_of_beginning(rest)
+    first, stop = span_of_beginning(partial)
     for code in range(first, stop):
         if not 0xD800 <= code <= 0xDFFF:
             char = chr(code)

@@ -14,7 +14,7 @@ class WholeWords:
         words: the words.
 
     >>> words = WholeWords([b"abc", b"abd"])
-    >>> words.find([b"x", b"ab", b"c"]), words.rests([b"x", b"ab"])
+    >>> words.find([b"x", b"ab", b"c"]), words.completions([b"x", b"ab"])
     ([(1, 4)], [b'c', b'd'])
     """
 
@@ -35,9 +35,9 @@ class WholeWords:
                     spans.append((begin, end))
         return spans
 
-    def rests(self, tokens: Sequence[bytes]) -> list[bytes]:
+    def completions(self, tokens: Sequence[bytes]) -> list[bytes]:
         """Return what makes the last tokens a word, by different numbers of tokens."""
-        rests: dict[bytes, None] = {}
+        completions: dict[bytes, None] = {}
         end = b""
         for token in reversed(tokens):
             end = token + end
@@ -46,5 +46,5 @@ class WholeWords:
             for place in range(bisect_left(self._in_order, end), len(self._in_order)):
                 if not self._in_order[place].startswith(end):
                     break
-                rests.setdefault(self._in_order[place][len(end) :])
-        return [rest for rest in rests if rest]
+                completions.setdefault(self._in_order[place][len(end) :])
+        return [*filter(None, completions)]
