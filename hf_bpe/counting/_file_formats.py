@@ -224,8 +224,8 @@ def _read_lines(policy: ErrorPolicy) -> Iterator[bytes | None]:
     begun: list[bytes] = []
     size, number, is_left_out = 0, 1, False
     for block in read_blocks(policy):
-        *ends, rest = block.split(b"\n")
-        for part, is_end in itertools.chain(zip(ends, itertools.repeat(True)), [(rest, False)]):
+        *ends, tail = block.split(b"\n")
+        for part, is_end in itertools.chain(zip(ends, itertools.repeat(True)), [(tail, False)]):
             size += len(part)
             if size > policy.longest and not is_left_out:
                 place = _line(policy, number)

@@ -86,7 +86,7 @@ def find_files(location: Location, only: FileFormat | None, options: StorageOpti
             return _find_remote_files(location, only, options)
     status = _status(name)
     if status is not None and stat.S_ISDIR(status.st_mode):
-        return [_local_file(Path(name, found)) for found in _choose(name, _walk(Path(name)), only)]
+        return [_local_file(Path(name, file)) for file in _choose(name, _walk(Path(name)), only)]
     if status is not None:
         return [_local_file(Path(name))]
     if _is_glob(name):
@@ -161,30 +161,30 @@ def _walk(folder: Path) -> list[str]:
     def fail(error: OSError) -> None:
         raise error
 
-    found: list[str] = []
+    names: list[str] = []
     seen = {folder.resolve()}
     for root, folders, files in os.walk(folder, onerror=fail, followlinks=True):
         here = Path(root)
-        found += [(here / file).relative_to(folder).as_posix() for file in files]
+        names += [(here / file).relative_to(folder).as_posix() for file in files]
         targets = {name: (here / name).resolve() for name in sorted(folders)}
         folders[:] = [name for name in targets if targets[name] not in seen]
         seen.update(targets.values())
-    return found
+    return names
 
 
 def _choose(folder: str, names: Iterable[str], only: FileFormat | None) -> list[str]:
     """Return the names of the files to take from a directory."""
     visible = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
-    known = sorted(name for name in visible if (kind := file_kind(name)[0]) and only in (None, kind))
-    if len(visible) > len(known):
-        left_out = counted(len(visible) - len(known), "file")
+    chosen = sorted(name for name in visible if (kind := file_kind(name)[0]) and only in (None, kind))
+    if len(visible) > len(chosen):
+        left_out = counted(len(visible) - len(chosen), "file")
         logger.info("%s: left out %s without these suffixes: %s", folder, left_out, _SUFFIXES)
-    if not known:
+    if not chosen:
         raise FileNotFoundError(
             f"{folder!r} is a directory without {only or 'text'} files: expected names that end in {_SUFFIXES}; "
             f"for other files give a glob, such as {folder.rstrip('/') + '/**/*.md'!r}"
         )
-    return known
+    return chosen
 
 
 def _only_files(pattern: str, matches: dict[str, bool]) -> list[str]:
@@ -215,18 +215,18 @@ def _find_remote_files(location: Location, only: FileFormat | None, options: Sto
     archive = "".join("::" + link for link in url.split("::")[1:])  # of the file, as in zip://a.txt::s3://b/c
 
     def remote_file(name: str, details: dict[str, Any]) -> File:
-        found = Location(system.unstrip_protocol(name) + archive, is_url=True)
-        return File(found, details.get("size"), system.ukey(name))
+        address = system.unstrip_protocol(name) + archive
+        return File(Location(address, is_url=True), details.get("size"), system.ukey(name))
 
     try:
         details = system.info(path)
     except FileNotFoundError:
         if not _is_glob(path):
             raise FileNotFoundError(f"no file {url!r}{advice(url)}") from None
-        found = system.glob(path, detail=True)
-        found = {name: found[name] for name in found if "/." not in name or "/." in path}  # as a local glob does
-        names = _only_files(url, {name: found[name]["type"] == "directory" for name in sorted(found)})
-        return [remote_file(name, found[name]) for name in names]
+        matches = system.glob(path, detail=True)
+        matches = {name: matches[name] for name in matches if "/." not in name or "/." in path}  # as a local glob does
+        names = _only_files(url, {name: matches[name]["type"] == "directory" for name in sorted(matches)})
+        return [remote_file(name, matches[name]) for name in names]
     if details["type"] == "other":  # fsspec's name for local FIFOs, devices and sockets
         raise OSError(f"{url} is not a regular file; expected a file or a directory")
     if details["type"] != "directory":

@@ -79,22 +79,22 @@ def normalized_input(
             "was normalized; give the text, or count NormalizedTexts, train a model on the counts, and give it the "
             "normalizer with dataclasses.replace"
         )
-    found: list[Source | Shard] = []
+    normalized: list[Source | Shard] = []
     for part in parts_of_source(input):
         data = part.source.data if isinstance(part, Shard) else part.data
         if not isinstance(data, NormalizedTexts):
-            found += [
+            normalized += [
                 Source(_NormalizedShard(shard, special_tokens, normalizer, pattern), weight=shard.weight)
                 for shard in plan(part, shard_bytes=_WHOLE)
             ]
         elif data.normalizer == normalizer.canonical:
-            found.append(part)
+            normalized.append(part)
         else:
             raise ValueError(
                 f"normalizer={normalizer.canonical!r}: the texts are NormalizedTexts of {data.normalizer!r}; give the "
                 "same normalizer, or the texts as they are"
             )
-    return found
+    return normalized
 
 
 class _NormalizedShard(NormalizedTexts):

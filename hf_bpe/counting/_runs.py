@@ -162,8 +162,8 @@ def gather(
         if size > max_in_memory:
             file = file or tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  # it lives as long as the run
             for whole in pieces:
-                rest = memoryview(whole)
-                while rest:  # an unbuffered file may write less than it is given
-                    rest = rest[file.write(rest) :]
+                unwritten = memoryview(whole)
+                while unwritten:  # an unbuffered file may write less than it is given
+                    unwritten = unwritten[file.write(unwritten) :]
             pieces.clear()
     return b"".join(pieces) if file is None else FileRun(file, 0, size)

@@ -376,6 +376,6 @@ def _summed(sources: Iterable[Counted]) -> tuple[Counted, ...]:
     summed: dict[tuple[str, str], Counted] = {}
     for source in sources:
         key = source.name, source.weight
-        known = summed.get(key, replace(source, files=0, bytes=0))
-        summed[key] = replace(known, files=known.files + source.files, bytes=known.bytes + source.bytes)
+        total = summed.get(key, replace(source, files=0, bytes=0))
+        summed[key] = replace(total, files=total.files + source.files, bytes=total.bytes + source.bytes)
     return tuple(summed[key] for key in sorted(summed))
