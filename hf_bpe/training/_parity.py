@@ -17,7 +17,7 @@ from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.reference._parity import ParityOptions
 from hf_bpe.training._dispatch import learn_parity_merges
 from hf_bpe.training._learning import LearningSettings
-from hf_bpe.training._plan import Count, Plan, Text
+from hf_bpe.training._plan import Count, NamedText, Plan
 from hf_bpe.training._target_sizes import Goal
 
 
@@ -104,8 +104,8 @@ class ParityPlan(Plan):
             if value:
                 raise ValueError(f"{name}: not supported with parity, got {short_repr(value)}")
         self._parity = parity
-        self.texts = [Text(source, name) for name, source in input.items()]
-        self.texts += [Text(source, name, is_input=False) for name, source in (parity.dev or {}).items()]
+        self.texts = [NamedText(source, name) for name, source in input.items()]
+        self.texts += [NamedText(source, name, is_input=False) for name, source in (parity.dev or {}).items()]
 
     def count(self, count: Count) -> list[WordCounts]:
         """Count the texts of all languages."""

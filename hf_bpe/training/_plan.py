@@ -18,7 +18,7 @@ from hf_bpe.training._learning import Learning, LearningSettings
 from hf_bpe.training._target_sizes import Goal
 
 
-class Text(NamedTuple):
+class NamedText(NamedTuple):
     """A text to count.
 
     Attributes:
@@ -34,7 +34,7 @@ class Text(NamedTuple):
     is_input: bool = True
 
 
-Count: TypeAlias = Callable[[Text], WordCounts]
+Count: TypeAlias = Callable[[NamedText], WordCounts]
 
 
 class Plan:
@@ -53,7 +53,7 @@ class Plan:
     def __init__(self, input: Any) -> None:
         if isinstance(input, Mapping) and not isinstance(input, WordCounts):
             refuse_tables("input", input, "a source, counts or, with parity, a mapping of languages to these")
-        self.texts = [Text(input)]
+        self.texts = [NamedText(input)]
 
     def settings(
         self,

@@ -16,7 +16,7 @@ from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.reference._superwords import PATTERN
 from hf_bpe.training._learning import Learning, LearningSettings
-from hf_bpe.training._plan import Plan, Text
+from hf_bpe.training._plan import NamedText, Plan
 from hf_bpe.training._target_sizes import Goal
 
 _FEWER = "give less text as superwords.text, or train on a machine with more memory"
@@ -125,7 +125,7 @@ class SuperwordPlan(Plan):
     def __init__(self, superwords: Superwords, input: Any) -> None:
         super().__init__(input)
         self._superwords = superwords
-        self.texts.append(Text(superwords.source(input), "superwords", superwords.pre_tokenizer, is_input=False))
+        self.texts.append(NamedText(superwords.source(input), "superwords", superwords.pre_tokenizer, is_input=False))
         self.folders = ["superwords", *(f"superwords-{number}" for number in superwords.all_after)]
         self.is_sequence = superwords.is_sequence
 

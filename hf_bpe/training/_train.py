@@ -27,7 +27,7 @@ from hf_bpe.training._checkpoint import check_logs
 from hf_bpe.training._initial_alphabet import InitialAlphabet, check_coverage, initial_alphabet_for
 from hf_bpe.training._learning import LearningSettings
 from hf_bpe.training._parity import Parity, ParityPlan, check_parity
-from hf_bpe.training._plan import Plan, Text
+from hf_bpe.training._plan import NamedText, Plan
 from hf_bpe.training._superwords import SuperwordPlan, Superwords, check_superwords
 from hf_bpe.training._target_sizes import Goal
 
@@ -262,7 +262,7 @@ def train(
     assert not isinstance(max_memory, str)  # its check has parsed it
     folder = None if work_dir is None else Path(work_dir)
 
-    def counted(text: Text) -> WordCounts:
+    def counted(text: NamedText) -> WordCounts:
         if isinstance(text.source, WordCounts):
             _check_not_inside(set(settings.special_tokens).difference(text.source.special_tokens), text.source)
             return text.source
