@@ -45,8 +45,8 @@ class InitialBytes:
 
     def base(self, texts: Sequence[WordCounts], settings: CountSettings) -> BPEModel:
         """Return the model that training on some counts begins with; without any, one of no more tokens."""
-        found: Iterable[int] = range(256) if self._kind == "bytes" else set().union(*chain.from_iterable(texts))
-        tokens = [*(bytes([byte]) for byte in sorted(found)), *map(str.encode, settings.special_tokens)]
+        alphabet: Iterable[int] = range(256) if self._kind == "bytes" else set().union(*chain.from_iterable(texts))
+        tokens = [*(bytes([byte]) for byte in sorted(alphabet)), *map(str.encode, settings.special_tokens)]
         return _base_model(tokens, settings, self._initial, BYTES)
 
     def symbols(self, base: BPEModel, tie_break: str) -> tuple[Pattern, TrainingAlphabet | None]:
@@ -81,12 +81,12 @@ class InitialCharacters:
 
         Characters get tokens that have one in the initial model, and the commonest of the counts.
         """
-        known = "" if self._initial is None else characters_of(self._initial)
+        characters = "" if self._initial is None else characters_of(self._initial)
         if texts and self._coverage is not None:
-            known += choose_characters(count_characters(texts[0]), self._coverage, self._limit)
+            characters += choose_characters(count_characters(texts[0]), self._coverage, self._limit)
         # An initial model has the tokens of bytes that it needs; others would never occur.
         fallback = self._alphabet.byte_tokens if self._initial is None else ()
-        tokens = [*map(str.encode, settings.special_tokens), *fallback, *map(str.encode, sorted({*known}))]
+        tokens = [*map(str.encode, settings.special_tokens), *fallback, *map(str.encode, sorted({*characters}))]
         return _base_model(tokens, settings, self._initial, self._alphabet)
 
     def symbols(self, base: BPEModel, tie_break: str) -> tuple[Pattern, TrainingAlphabet]:
@@ -100,8 +100,8 @@ def _base_model(
 ) -> BPEModel:
     """Return a model of some tokens, of which those missing from an initial model get ids after its highest."""
     vocab = {} if initial is None else dict(initial.vocab)
-    known = {*vocab.values()}
-    missing = [token for token in tokens if token not in known]
+    initial_tokens = {*vocab.values()}
+    missing = [token for token in tokens if token not in initial_tokens]
     vocab.update(enumerate(missing, start=max(vocab, default=-1) + 1))
     if initial is None:
         return BPEModel.of(vocab, [], settings.special_tokens, settings.pattern, alphabet=alphabet)
@@ -133,27 +133,27 @@ def initial_alphabet_for(
     Raises:
         ValueError: an option contradicts the others.
     """
-    given = {name: value for name, value in for_characters.items() if value is not None}
+    options = {name: value for name, value in for_characters.items() if value is not None}
     if initial is not None:
         for name in ("byte_fallback", "unk_token", "fuse_unk"):
-            if name in given and (initial.alphabet.is_bytes or getattr(initial.alphabet, name) != given[name]):
-                raise ValueError(f"{name}: expected None, because the initial model says it; got {given[name]!r}")
-    if not learns_characters({**given, "initial": initial, "pattern": pattern}):
-        if given:
+            if name in options and (initial.alphabet.is_bytes or getattr(initial.alphabet, name) != options[name]):
+                raise ValueError(f"{name}: expected None, because the initial model says it; got {options[name]!r}")
+    if not learns_characters({**options, "initial": initial, "pattern": pattern}):
+        if options:
             raise ValueError(
-                f"{next(iter(given))}: expected None, because the alphabet is bytes; for one of characters give "
+                f"{next(iter(options))}: expected None, because the alphabet is bytes; for one of characters give "
                 "byte_fallback, or a Metaspace as the pattern"
             )
         return InitialBytes(initial, for_bytes["initial_alphabet"])
     for name, value in for_bytes.items():
         if value not in (None, "bytes"):
             raise ValueError(f"{name}: not for a model whose alphabet is characters; expected none, got {value!r:.80}")
-    limit = given.get("limit_alphabet")
+    limit = options.pop("limit_alphabet", None)
     if initial is not None:
-        coverage = given.get("character_coverage", None if limit is None else 1.0)
+        coverage = options.get("character_coverage", None if limit is None else 1.0)
         return InitialCharacters(initial, initial.alphabet, coverage, limit)
-    alphabet = CharacterAlphabet(given.get("byte_fallback", True), given.get("unk_token"), given.get("fuse_unk", False))
-    return InitialCharacters(None, alphabet, given.get("character_coverage", COVERAGE), limit)
+    coverage = options.pop("character_coverage", COVERAGE)
+    return InitialCharacters(None, CharacterAlphabet(**options), coverage, limit)
 
 
 def check_coverage(name: str, value: object) -> float:

@@ -114,10 +114,10 @@ class Learning:
         return self.merges[:number]
 
     def _resume(self, number: int) -> None:
-        known, show, listener = len(self.merges), self._settings.show, self._settings.listener
-        if known:
-            logger.info("learned before: %s", counted(known, "merge"))
-        with Progress("merging", number, done=known, show=show, listener=listener) as progress:
+        learned, show, listener = len(self.merges), self._settings.show, self._settings.listener
+        if learned:
+            logger.info("learned before: %s", counted(learned, "merge"))
+        with Progress("merging", number, done=learned, show=show, listener=listener) as progress:
 
             def note(merges: list[Merge], count: int) -> None:
                 if not merges:
@@ -131,7 +131,7 @@ class Learning:
                 self.merges += learn_merges(
                     self._words,
                     self._options,
-                    max_merges=number - known,
+                    max_merges=number - learned,
                     initial=[*self._initial, *self.merges],
                     progress=note if is_heard else None,
                     **self._native,

@@ -67,9 +67,9 @@ class Plan:
         for each in counts[1:]:
             counts[0].settings.check_same(each.settings)
         first = [] if initial is None else [*initial.special_tokens]
-        known = [*counts[0].special_tokens] if counts else []
-        given = known if special_tokens is None else check_special_tokens(special_tokens)
-        if lacking := set(known).difference(given, first):
+        split_at = [*counts[0].special_tokens] if counts else []
+        specials = split_at if special_tokens is None else check_special_tokens(special_tokens)
+        if lacking := set(split_at).difference(specials, first):
             raise ValueError(
                 f"special_tokens: {sorted(lacking)} are missing, but the text of these counts was split at them; "
                 "give all of them, or None"
@@ -87,7 +87,7 @@ class Plan:
                 + "; they must be the same"
             )
         default = GPT2 if byte_fallback is None else Pattern.parse(Metaspace())  # for bytes, for characters
-        return CountSettings(next(iter(chosen.values()), default), tuple(dict.fromkeys([*first, *given])))
+        return CountSettings(next(iter(chosen.values()), default), tuple(dict.fromkeys([*first, *specials])))
 
     def check_goal(self, goal: Goal, base: BPEModel) -> None:
         """Raise a ValueError if the goal cannot be reached from a model."""
