@@ -124,14 +124,14 @@ class ReferenceEncoder(Encoder):
     def _of_bytes(self, text: str, lowest: int, options: Options) -> Iterator[PreTokenIds]:
         """Yield the pre-tokens of text between added tokens, of which `lowest` is the place of the first byte."""
         assert self._bytes is not None
-        given = utf8(text)
-        data = options.segment(given)
-        at = lowest - (len(data) - len(given))  # a prefix space has the position of the first character
-        for pre_token, ids in self._bytes.pre_tokens(data, options.dropout, at):
+        data = utf8(text)
+        segment = options.segment(data)
+        at = lowest - (len(segment) - len(data))  # a prefix space has the position of the first character
+        for pre_token, ids in self._bytes.pre_tokens(segment, options.dropout, at):
             begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
             spans = self._spans_of_bytes(pre_token.data, ids)
             spans = [(max(begin + first, least), max(begin + last + 1, least + 1)) for first, last in spans]
-            yield self._bytes.known(ids, options.unknown_id), spans
+            yield self._bytes.replace_missing(ids, options.unknown_id), spans
 
     def _spans_of_bytes(self, word: bytes, ids: list[int]) -> list[Span]:
         """Return the first and the last byte of each id in its word, without those of bytes that are dropped.
@@ -165,7 +165,7 @@ class ReferenceEncoder(Encoder):
             pieces = (self._characters.encode_piece(word.decode("utf-8", "surrogateescape")) for word in words)
             return _in_arrays([[sized.id for sized in piece] for piece in pieces])
         encoder = ByteEncoder(self._model.with_checked(ignore_merges=False, drop_missing_bytes=False))
-        return _in_arrays([encoder.known(encoder.encode_word(word), unknown_id) for word in words])
+        return _in_arrays([encoder.replace_missing(encoder.encode_word(word), unknown_id) for word in words])
 
     def find_last_cut(self, data: bytes, options: Options) -> int:
         return 0  # no place is known, so `encode_iterable` holds the whole text

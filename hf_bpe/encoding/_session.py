@@ -298,8 +298,8 @@ class Session:
         if self._encoder.model.alphabet.is_bytes or len(parts) == 1:
             return self._encoder.encode_to_numpy(parts, self._options, threads)
         first, offsets = self._encoder.encode_to_numpy(parts[:1], self._options, threads)
-        rest, rest_offsets = self._encoder.encode_to_numpy(parts[1:], self._continued, threads)
-        return np.concatenate([first, rest]), np.concatenate([offsets, rest_offsets[1:] + len(first)])
+        later, later_offsets = self._encoder.encode_to_numpy(parts[1:], self._continued, threads)
+        return np.concatenate([first, later]), np.concatenate([offsets, later_offsets[1:] + len(first)])
 
     def _parts(self, text: str) -> tuple[list[str], list[int]]:
         """Cut text; return the parts, of which the last is not complete, and how much was known at each cut."""

@@ -62,7 +62,7 @@ class Encoder:
             ValueError: a byte has no token, `unknown_id` is None, and the model does not drop such bytes.
         """
         words = pre_tokenize(text, self.model.pre_tokenizer)
-        return self.known([token_id for word in words for token_id in self._cached_ids(word)], unknown_id)
+        return self.replace_missing([token_id for word in words for token_id in self._cached_ids(word)], unknown_id)
 
     def pre_tokens(
         self, text: bytes, dropout: Dropout | None = None, position: int = 0
@@ -93,7 +93,7 @@ class Encoder:
                 self._cache[word] = ids
         return ids
 
-    def known(self, ids: list[int], unknown_id: int | None) -> list[int]:
+    def replace_missing(self, ids: list[int], unknown_id: int | None) -> list[int]:
         """Replace bytes without a token in the ids of `pre_tokens` by `unknown_id`; raise a ValueError if it is None.
 
         If the model drops such bytes, remove them.
