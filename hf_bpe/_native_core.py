@@ -60,10 +60,10 @@ def _what_is_missing(error: ImportError) -> str:
 def _installed_package() -> Path | None:
     """Return the folder of the package that pip has installed with a core, or None if there is none."""
     try:
-        found = importlib.metadata.distribution("hf_bpe").locate_file("hf_bpe")
+        location = importlib.metadata.distribution("hf_bpe").locate_file("hf_bpe")
     except importlib.metadata.PackageNotFoundError:
         return None
-    package = Path(str(found)).resolve()
+    package = Path(str(location)).resolve()
     if not (package / "__init__.py").exists():  # of an editable install, whose package is its sources
         return None
     return package if any((package / f"_native{suffix}").exists() for suffix in EXTENSION_SUFFIXES) else None

@@ -123,10 +123,10 @@ class WorkLog(Generic[Line]):
         file.truncate(self._end)  # without an incomplete line
         file.seek(self._end)
         data = text.encode() + b"\n"
-        rest = memoryview(data)
+        unwritten = memoryview(data)
         try:
-            while rest:
-                rest = rest[file.write(rest) :]
+            while unwritten:
+                unwritten = unwritten[file.write(unwritten) :]
             os.fsync(file.fileno())
         except BaseException:
             file.truncate(self._end)

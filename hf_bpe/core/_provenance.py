@@ -69,8 +69,8 @@ def parse_origin(signature: str, options: Collection[str]) -> Origin:
     """
     if not (signature.isascii() and signature.isprintable()):  # because it will be printed
         return ()
-    first, *rest = signature.split("|")
-    pairs = [first.partition(" ")[::2], *(part.partition("=")[::2] for part in rest)]
+    first, *fields = signature.split("|")
+    pairs = [first.partition(" ")[::2], *(part.partition("=")[::2] for part in fields)]
     origin = tuple(pair for pair in pairs if pair[0] not in (*_PARTS_OF_MODEL, *options))
     return origin if pairs[0][0] == _VERSION and origin[-1][0] == _MERGES else ()
 

@@ -199,8 +199,8 @@ class _Compiler:
                 return self._choose(self.compile_unmoved(branch, unmoved, moved) for branch in branches)
             case Repeat(body, minimum, maximum, is_greedy):
                 if minimum > 0:
-                    rest = Repeat(body, minimum - 1, None if maximum is None else maximum - 1, is_greedy)
-                    return self.compile_unmoved(Sequence((body, rest)), unmoved, moved)
+                    repeats = Repeat(body, minimum - 1, None if maximum is None else maximum - 1, is_greedy)
+                    return self.compile_unmoved(Sequence((body, repeats)), unmoved, moved)
                 if maximum == 0:
                     return unmoved
                 again = self.compile(Repeat(body, 0, None if maximum is None else maximum - 1, is_greedy), moved)
@@ -388,12 +388,12 @@ def _as_possessive(body: Node) -> Node:
             if not is_greedy or maximum == minimum:
                 return Repeat(one, minimum, minimum, True)
             is_over = LookAround(one, is_ahead=True, is_negated=True)
-            rest: Node = Sequence((Repeat(one, 0, None, True), is_over)) if maximum is None else Sequence(())
+            optional: Node = Sequence((Repeat(one, 0, None, True), is_over)) if maximum is None else Sequence(())
             if maximum is not None:
                 if maximum - minimum > _MAX_DEPTH:
                     return Atomic(body)
                 for _ in range(maximum - minimum):
-                    rest = Alternation((Sequence((one, rest)), is_over))
-            return Sequence((Repeat(one, minimum, minimum, True), rest))
+                    optional = Alternation((Sequence((one, optional)), is_over))
+            return Sequence((Repeat(one, minimum, minimum, True), optional))
         case _:
             return Atomic(body)

@@ -161,13 +161,13 @@ class ShardWriter:
         """Write a shard that begins with a chunk, and return the part of a chunk that the next one begins with."""
         names = self._target.names(len(self._records))
         tokens = rows = 0
-        rest: Chunk | None = None
+        remainder: Chunk | None = None
         with ExitStack() as stack:
             staging = stack.enter_context(staged_folder(self._folder, last=names[:1]))
             writer = stack.enter_context(self._make([staging / name for name in names]))
             chunk = first
             while chunk is not None:
-                chunk, rest = self._cut(chunk, self._target.shard_tokens, tokens)
+                chunk, remainder = self._cut(chunk, self._target.shard_tokens, tokens)
                 writer.append(chunk)
                 tokens += len(chunk.ids)
                 rows += len(chunk.ends)
@@ -176,14 +176,14 @@ class ShardWriter:
                     raise ValueError(
                         f"got a file of more than {maximum} ids, the limit of this format; give shard_tokens"
                     )
-                chunk = next(left, None) if rest is None else None
+                chunk = next(left, None) if remainder is None else None
             details = dict(writer.finish())
             files = {name: (staging / name).stat().st_size for name in names}
             modified = {name: (staging / name).stat().st_mtime_ns for name in names}
         record = ShardRecord(files, tokens, rows, details, modified)
         self._records.append(record)
         self._committed(record)
-        return next(left, None) if rest is not None and len(rest.ids) == 0 else rest
+        return next(left, None) if remainder is not None and len(remainder.ids) == 0 else remainder
 
     @staticmethod
     def _cut(chunk: Chunk, shard_tokens: int | None, tokens: int) -> tuple[Chunk, Chunk | None]:
@@ -195,8 +195,8 @@ class ShardWriter:
             return chunk, None
         end = int(chunk.ends[last])
         ids, ends, values = chunk
-        rest = Chunk(ids[end:], ends[last + 1 :] - end, values[last + 1 :])
-        return Chunk(ids[:end], ends[: last + 1], values[: last + 1]), rest
+        remainder = Chunk(ids[end:], ends[last + 1 :] - end, values[last + 1 :])
+        return Chunk(ids[:end], ends[: last + 1], values[: last + 1]), remainder
 
 
 def without_empty_rows(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
