@@ -173,8 +173,7 @@ def fragment(content: str) -> str:
 
 def page(title: str, content: str) -> str:
     """Return a self-contained HTML page with its title as the heading."""
-    heading = f"<h1>{escape(title)}</h1>\n"
-    return _PAGE.format(title=escape(title), content=fragment(heading + content))
+    return _PAGE.format(title=escape(title), content=fragment(f"<h1>{escape(title)}</h1>\n{content}"))
 
 
 def counted(number: int, noun: str) -> str:

@@ -142,8 +142,7 @@ class DocumentEncoder(NamedTuple):
                 done += len(block)
                 yield chunk, Place(place.file, done, is_open, position)
         if is_open:
-            end = np.zeros(1, np.int64)
-            chunk, _ = frame(np.empty(0, np.uint32), end, is_open, self.framing)
+            chunk, _ = frame(np.empty(0, np.uint32), np.zeros(1, np.int64), is_open, self.framing)
             yield chunk, Place(place.file, done, False)
 
     def _records(self, policy: ErrorPolicy, place: Place, number: int) -> Iterator[tuple[Chunk, Place]]:
