@@ -52,7 +52,7 @@ class Places:
     def __init__(
         self, output: str | os.PathLike[str], work_dir: str | os.PathLike[str] | None, options: StorageOptions | None
     ) -> None:
-        self._given, self._options = os.fspath(output), options
+        self._destination, self._options = os.fspath(output), options
         self.output = Path(output)
         self.work = None if work_dir is None else Path(work_dir)
 
@@ -60,21 +60,20 @@ class Places:
     def opened(self) -> Iterator[Places]:
         """Make the local folder that stands for a URL; outside of a work folder, it is deleted afterwards."""
         with ExitStack() as stack:
-            if is_url(self._given):
+            if is_url(self._destination):
                 if self.work is None:
                     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_bpe-")))
                 else:
                     folder = self.work / _OUTPUT
-                self.output = folder / parent_and_name(self._given)[1]
+                self.output = folder / parent_and_name(self._destination)[1]
             yield self
 
     def encode(self, job: Job, workers: int, show_progress: bool, overwrite: bool) -> EncodedFiles:
         """Encode what a job reads, whose target is the local output, and upload its files."""
-        if not is_url(self._given):
+        if not is_url(self._destination):
             return run_job(job, workers, self.work, show_progress, overwrite)
-        folder, _ = parent_and_name(self._given)
-        local = self.output.parent
-        store = _Store(folder, local, self._options)
+        folder, _ = parent_and_name(self._destination)
+        store = _Store(folder, self.output.parent, self._options)
         manifest = store.url(job.target.manifest)
         job = job._replace(destination=without_credentials(manifest))
         written_names = {store.url(path) for path in job.target.single_there()}
