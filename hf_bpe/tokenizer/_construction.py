@@ -34,17 +34,17 @@ def find_model(
     tokens that are special. `tokenizer_file` is what classes of transformers take instead, for the message.
     """
     vocab_file, merges_file = files
-    given = dict(settings)
-    signature = given.pop("signature")
+    arguments = dict(settings)
+    signature = arguments.pop("signature")
     if model is not None:
-        specials = given["model_special_tokens"]
-        given["pattern"] = given["pattern"].canonical
+        specials = arguments["model_special_tokens"]
+        arguments["pattern"] = arguments["pattern"].canonical
         if (
             any(file is not None for file in files)
-            or any(given[name] not in (default, getattr(model, name)) for name, default in _DEFAULTS.items())
+            or any(arguments[name] not in (default, getattr(model, name)) for name, default in _DEFAULTS.items())
             or (specials is not None and {*specials} != {*model.special_tokens})
         ):
-            got = ", ".join(f"{name}={value!r:.80}" for name, value in given.items())
+            got = ", ".join(f"{name}={value!r:.80}" for name, value in arguments.items())
             raise ValueError(
                 "BPETokenizer takes either a model, or files and their settings; got "
                 f"{model}, {vocab_file=}, {merges_file=}, {got}"
@@ -65,14 +65,14 @@ def find_model(
         raise ValueError(
             f"BPETokenizer needs a model, or vocab_file and merges_file; got {vocab_file=}, {merges_file=}"
         )
-    specials = given.pop("model_special_tokens")
+    specials = arguments.pop("model_special_tokens")
     if specials is None:
         specials = [token.content for token in added_tokens if token.special] or None
-    pattern = given.pop("pattern")
+    pattern = arguments.pop("pattern")
     model, printable_vocab = read_gpt2_with_vocab(
         vocab_file, merges_file, special_tokens=specials, pattern=pattern, leave_out_ordinary=True
     )
-    return model.with_checked(**given).with_signature(signature), printable_vocab
+    return model.with_checked(**arguments).with_signature(signature), printable_vocab
 
 
 def loading_call(path: str | os.PathLike[str]) -> str:

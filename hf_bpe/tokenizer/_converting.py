@@ -69,10 +69,10 @@ def changed_settings(tokenizer: OwnTokenizer) -> dict[str, Any]:
     }
 
 
-def constructor_arguments(definition: Definition, model: BPEModel, others: Mapping[str, Any]) -> dict[str, Any]:
+def constructor_arguments(definition: Definition, model: BPEModel, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `BPETokenizer` for a definition and the model that runs, overridden by others."""
-    tokens = {**definition.added_tokens, **others.get("added_tokens_decoder", {})}
-    settings = {**definition.settings, **others}
+    tokens = {**definition.added_tokens, **overrides.get("added_tokens_decoder", {})}
+    settings = {**definition.settings, **overrides}
     settings.setdefault("extra_special_tokens", _special_without_name(tokens, settings))
     return {**settings, "model": model, "added_tokens_decoder": tokens, RESTORED: True}
 

@@ -27,7 +27,7 @@ _WHERE = ("cache_dir", "local_files_only", "revision", "token")
 _PATH = re.compile(r"^[./~\\]|^[A-Za-z]:|/.*/")  # no repository has such a name
 
 
-def check_repository(name: str | os.PathLike[str], given: Mapping[str, Any]) -> dict[str, Any]:
+def check_repository(name: str | os.PathLike[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options to load a name with: those given, and only the cache where the Hub cannot be reached.
 
     Without a connection transformers asks for each of nine files five times before it gives up, which takes minutes.
@@ -36,22 +36,22 @@ def check_repository(name: str | os.PathLike[str], given: Mapping[str, Any]) -> 
         OSError: there is no folder of this name, and no repository in the cache, and the Hub cannot be reached.
     """
     path = Path(name)
-    if path.exists() or given.get("gguf_file"):
-        return {**given}
+    if path.exists() or options.get("gguf_file"):
+        return {**options}
     if isinstance(name, os.PathLike) or _PATH.search(str(name)):
         shown = without_credentials(str(name))
         raise FileNotFoundError(f"{shown}: there is no such folder, and it is not the name of a repository")
-    is_cached = _is_cached(str(name), given)
+    is_cached = _is_cached(str(name), options)
     if constants.HF_HUB_OFFLINE:
         reason = "HF_HUB_OFFLINE is set"
-    elif given.get("local_files_only"):
+    elif options.get("local_files_only"):
         reason = "local_files_only is set"
-    elif _is_reachable(given):
-        return {**given}
+    elif _is_reachable(options):
+        return {**options}
     else:
         reason = f"{constants.ENDPOINT} cannot be reached"
     if is_cached:
-        return {**given, "local_files_only": True}
+        return {**options, "local_files_only": True}
     raise FileNotFoundError(
         f"{name}: there is no such folder, and no repository of this name in the cache ({reason}); check the name"
     )
@@ -79,9 +79,9 @@ def download(name: str, options: Mapping[str, Any], files: Sequence[str] = FOLDE
     Raises:
         OSError: the repository is not in the cache and cannot be downloaded; the message names it and the reason.
     """
-    given = {option: options[option] for option in (*_WHERE, "force_download") if option in options}
+    arguments = {option: options[option] for option in (*_WHERE, "force_download") if option in options}
     try:
-        return Path(snapshot_download(name, allow_patterns=[*files], **given))
+        return Path(snapshot_download(name, allow_patterns=[*files], **arguments))
     except GatedRepoError:
         raise PermissionError(f"{name}: accept its terms on the Hub, and log in with: hf auth login") from None
     except RepositoryNotFoundError:
@@ -91,9 +91,9 @@ def download(name: str, options: Mapping[str, Any], files: Sequence[str] = FOLDE
         raise ConnectionError(f"{name}: cannot be downloaded: {reason}") from error
 
 
-def _is_cached(name: str, given: Mapping[str, Any]) -> bool:
-    where = {"cache_dir": given.get("cache_dir"), "revision": given.get("revision")}
-    subfolder = given.get("subfolder") or ""
+def _is_cached(name: str, options: Mapping[str, Any]) -> bool:
+    where = {"cache_dir": options.get("cache_dir"), "revision": options.get("revision")}
+    subfolder = options.get("subfolder") or ""
     try:
         return any(isinstance(try_to_load_from_cache(name, _in(subfolder, file), **where), str) for file in _FILES)
     except HFValidationError as error:
@@ -104,10 +104,10 @@ def _in(folder: str, file: str) -> str:
     return f"{folder}/{file}" if folder else file
 
 
-def _is_reachable(given: Mapping[str, Any]) -> bool:
+def _is_reachable(options: Mapping[str, Any]) -> bool:
     """Return whether the name of the Hub's host can be resolved; a proxy may do that for us."""
     url = urlsplit(constants.ENDPOINT)
-    proxies = {**getproxies(), **(given.get("proxies") or {})}
+    proxies = {**getproxies(), **(options.get("proxies") or {})}
     if url.hostname is None or (url.scheme in proxies and not proxy_bypass(url.hostname)):
         return True
     try:

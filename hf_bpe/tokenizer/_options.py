@@ -86,21 +86,21 @@ def _takes_more(cls: type, base: type) -> bool:
     return cls.__init__ is not base.__init__  # type: ignore[misc]
 
 
-def _refuse(function: str, given: Mapping[str, object], known: Iterable[str]) -> None:
+def _refuse(function: str, options: Mapping[str, object], allowed: Iterable[str]) -> None:
     # Any name of a token is a setting of transformers: image_token="<image>".
-    names = [name for name, value in given.items() if not _names_token(name, value)]
+    names = [name for name, value in options.items() if not _names_token(name, value)]
     for name in names:
-        if name not in known and callable(getattr(PreTrainedTokenizerBase, name, None)):
+        if name not in allowed and callable(getattr(PreTrainedTokenizerBase, name, None)):
             raise AttributeError(f"{function}: {name} conflicts with the method {name}")  # as transformers refuses it
-    refuse_unknown(function, names, known)
+    refuse_unknown(function, names, allowed)
 
 
-def without_others(function: str, given: Mapping[str, object]) -> dict[str, object]:
+def without_others(function: str, options: Mapping[str, object]) -> dict[str, object]:
     """Return the options without those of other classes, each of which a warning names if it asks for anything."""
-    for name in sorted(_OTHERS & given.keys()):
-        if given[name]:
-            logger.warning_once(f"{function}: {name}={given[name]!r} has no effect")
-    return {name: value for name, value in given.items() if name not in _OTHERS}
+    for name in sorted(_OTHERS & options.keys()):
+        if options[name]:
+            logger.warning_once(f"{function}: {name}={options[name]!r} has no effect")
+    return {name: value for name, value in options.items() if name not in _OTHERS}
 
 
 def _names_token(name: str, value: object) -> bool:
@@ -109,26 +109,26 @@ def _names_token(name: str, value: object) -> bool:
 
 def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings; raise a TypeError for one that the constructor does not know, unless they were restored."""
-    given = {**settings}
-    if not given.pop(RESTORED, False) and not given.keys() <= _SETTINGS:
-        if "tokenizer_object" in given:
+    options = {**settings}
+    if not options.pop(RESTORED, False) and not options.keys() <= _SETTINGS:
+        if "tokenizer_object" in options:
             raise TypeError("BPETokenizer takes no tokenizer_object; write BPETokenizer.convert_from(tokenizer_object)")
-        _refuse("BPETokenizer", given, _SETTINGS)
-    return given
+        _refuse("BPETokenizer", options, _SETTINGS)
+    return options
 
 
-def check_training(cls: type, base: type, given: Mapping[str, Any]) -> dict[str, Any]:
+def check_training(cls: type, base: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options; raise a TypeError for one that neither training nor the constructor knows."""
     for name in _OF_MODEL:
-        if given.get(name) is not None:
+        if options.get(name) is not None:
             raise TypeError(f"{cls.__name__}.train: {name}: expected none, because the model is trained")
-    if not given.get(RESTORED) and not _takes_more(cls, base):
-        known = {"vocab_size", "special_tokens", *TrainingOptions.__annotations__, *_SETTINGS}.difference(_OF_MODEL)
-        _refuse(f"{cls.__name__}.train", given, known)
-    return {**given}
+    if not options.get(RESTORED) and not _takes_more(cls, base):
+        allowed = {"vocab_size", "special_tokens", *TrainingOptions.__annotations__, *_SETTINGS}.difference(_OF_MODEL)
+        _refuse(f"{cls.__name__}.train", options, allowed)
+    return {**options}
 
 
-def check_loading(cls: type, base: type, given: Mapping[str, object]) -> None:
+def check_loading(cls: type, base: type, options: Mapping[str, object]) -> None:
     """Raise a TypeError for an option that from_pretrained does not know.
 
     AutoTokenizer passes on what its caller gives for any class, so there a warning is logged.
@@ -137,9 +137,9 @@ def check_loading(cls: type, base: type, given: Mapping[str, object]) -> None:
         return
     function = f"{cls.__name__}.from_pretrained"
     try:
-        _refuse(function, without_others(function, given), _SETTINGS | _LOADING)
+        _refuse(function, without_others(function, options), _SETTINGS | _LOADING)
     except TypeError as error:
-        if not given.get("_from_auto"):
+        if not options.get("_from_auto"):
             raise
         logger.warning("%s", error)
 
@@ -154,24 +154,24 @@ _ROLES = {
 }
 
 
-def roles_missing(special_tokens: Iterable[str], given: Mapping[str, object]) -> dict[str, str]:
+def roles_missing(special_tokens: Iterable[str], settings: Mapping[str, object]) -> dict[str, str]:
     """Return special token → role, for tokens that look like a role that no token has.
 
     >>> roles_missing(["<pad>", "</s>", "<x>"], {"eos_token": "</s>"})
     {'<pad>': 'pad_token'}
     """
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for token in special_tokens:
         role = _ROLES.get(token)
-        if role is not None and given.get(role) is None and role not in found.values():
-            found[token] = role
-    return found
+        if role is not None and settings.get(role) is None and role not in roles.values():
+            roles[token] = role
+    return roles
 
 
 def hint_at_roles(tokenizer: Any) -> None:
     """Log a hint for special tokens that look like a role that the tokenizer does not have."""
-    given = {role: getattr(tokenizer, role) for role in {*_ROLES.values()}}
-    for token, role in roles_missing(tokenizer.model.special_tokens, given).items():
+    settings = {role: getattr(tokenizer, role) for role in {*_ROLES.values()}}
+    for token, role in roles_missing(tokenizer.model.special_tokens, settings).items():
         logger.warning(
             "the special token %s has no role, so transformers does not use it as %s; give %s=%s",
             *(short_repr(token), role, role, short_repr(token)),
@@ -182,10 +182,10 @@ def with_options_from(other: Callable[..., Any]) -> Callable[[Function], Functio
     """Return a decorator that adds another function's keyword arguments to a signature, for help and completion."""
 
     def decorate(function: Function) -> Function:
-        *named, rest = inspect.signature(function).parameters.values()
-        known = {each.name for each in named}
-        options = [each for each in inspect.signature(other).parameters.values() if each.name not in known]
-        function.__signature__ = inspect.Signature([*named, *options, rest])  # type: ignore[attr-defined]
+        *named, kwargs = inspect.signature(function).parameters.values()
+        names = {each.name for each in named}
+        options = [each for each in inspect.signature(other).parameters.values() if each.name not in names]
+        function.__signature__ = inspect.Signature([*named, *options, kwargs])  # type: ignore[attr-defined]
         return function
 
     return decorate

@@ -197,15 +197,15 @@ class BPETokenizer(
         special_tokens_pattern = kwargs.pop("special_tokens_pattern", None)
         kwargs["special_tokens_pattern"] = None  # transformers 5.0 and 5.1 default to BERT's
         super().__init__(**kwargs)
-        given = [token for token in special_tokens_in(kwargs) if isinstance(token, AddedToken)]
-        flags = {self._added_tokens_encoder[token.content]: as_special(token) for token in given}
+        named = [token for token in special_tokens_in(kwargs) if isinstance(token, AddedToken)]
+        flags = {self._added_tokens_encoder[token.content]: as_special(token) for token in named}
         added = {**self._added_tokens_decoder, **flags}  # transformers drops the flags
         self._replace_added_tokens(AddedTokens.of(added, self.encoder))
         # If the unnamed special tokens are given, added tokens need no other mark.
-        known = {*self.all_special_tokens, *(self._added_tokens_encoder if "extra_special_tokens" in kwargs else ())}
-        rest = [each for each in model.special_tokens if each not in known]
-        if rest:
-            self._add_tokens(rest, True)
+        marked = {*self.all_special_tokens, *(self._added_tokens_encoder if "extra_special_tokens" in kwargs else ())}
+        unmarked = [each for each in model.special_tokens if each not in marked]
+        if unmarked:
+            self._add_tokens(unmarked, True)
         self.template = template
         self.special_tokens_pattern = special_tokens_pattern
         if adds_bos is not None or adds_eos is not None:  # as fast tokenizers take one without the other
@@ -229,7 +229,7 @@ class BPETokenizer(
         input: TextSource | WordCounts,
         vocab_size: int | None = None,
         special_tokens: Sequence[str | AddedToken] = (),
-        **given: Unpack[TrainerOptions],
+        **kwargs: Unpack[TrainerOptions],
     ) -> Self:
         """Train a tokenizer on paths, an iterable of texts, or counts.
 
@@ -237,27 +237,28 @@ class BPETokenizer(
             input, vocab_size, special_tokens: as in `hf_bpe.train`, but for one size. A token given as `bos_token`,
                 `eos_token`, `unk_token`, `pad_token` and so on is also a special token and need not be listed. If there
                 are no special tokens at all, those of the counts are used.
-            given: options of `hf_bpe.train` (`pattern`, `normalizer`, `tie_break`, …), and settings of the constructor.
+            kwargs: options of `hf_bpe.train` (`pattern`, `normalizer`, `tie_break`, …) and settings of the constructor.
 
         Raises, warns: see `hf_bpe.train`. A TypeError names an unknown option.
         """
-        kwargs = check_training(cls, BPETokenizer, given)
+        settings = check_training(cls, BPETokenizer, kwargs)
         # Of bytes, unk_token is only a setting of the tokenizer.
         names = TrainingOptions.__annotations__.keys() - {"unk_token"}
-        options = {name: kwargs.pop(name) for name in names if name in kwargs}
-        if learns_characters(options) and kwargs.get("unk_token") is not None and options.get("initial") is None:
-            options["unk_token"] = str(kwargs["unk_token"])
+        options = {name: settings.pop(name) for name in names if name in settings}
+        if learns_characters(options) and settings.get("unk_token") is not None and options.get("initial") is None:
+            options["unk_token"] = str(settings["unk_token"])
         for name, size in {"vocab_size": vocab_size, "num_merges": options.get("num_merges")}.items():
             if isinstance(size, (list, tuple, range)):
                 raise TypeError(f"{name}: expected one size, got {short_repr(size)}; hf_bpe.train gives several models")
-        listed = [*special_tokens, *special_tokens_in(kwargs)]
+        listed = [*special_tokens, *special_tokens_in(settings)]
         added = {str(token): token for token in reversed(listed)}  # the first occurrence decides the flags
         specials = [*dict.fromkeys(map(str, listed))]
         model = train(input, vocab_size, specials or None, **options)
-        if kwargs.get("decoding") is None:
-            kwargs["decoding"] = default_decoding(model)
+        if settings.get("decoding") is None:
+            settings["decoding"] = default_decoding(model)
         flags = {model.special_ids()[text]: token for text, token in added.items() if isinstance(token, AddedToken)}
-        tokenizer = cls(model=model, added_tokens_decoder={**flags, **kwargs.pop("added_tokens_decoder", {})}, **kwargs)
+        flags |= settings.pop("added_tokens_decoder", {})
+        tokenizer = cls(model=model, added_tokens_decoder=flags, **settings)
         hint_at_roles(tokenizer)
         return tokenizer
 
@@ -285,8 +286,8 @@ class BPETokenizer(
 
         Raises, warns: see `hf_bpe.train`.
         """
-        known = TrainingOptions.__annotations__.keys() - {"normalizer"}  # this tokenizer's
-        refuse_unknown(f"{type(self).__name__}.train_new_from_iterator", kwargs, known)
+        allowed = TrainingOptions.__annotations__.keys() - {"normalizer"}  # this tokenizer's
+        refuse_unknown(f"{type(self).__name__}.train_new_from_iterator", kwargs, allowed)
         added, settings = converting.arguments_to_retrain(self, new_special_tokens or [], special_tokens_map or {})
         if self.normalizer is not None:
             text_iterator = NormalizedTexts(text_iterator, [*map(str, added)], self.normalizer)

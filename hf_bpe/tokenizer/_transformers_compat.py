@@ -29,12 +29,12 @@ def clean_up_tokenization(tokenizer: Any, text: str) -> str:
     return text
 
 
-def cleans_up(tokenizer: Any, given: bool | None) -> bool:
+def cleans_up(tokenizer: Any, option: bool | None) -> bool:
     """Return whether decoding by a fast tokenizer with byte-level BPE cleans up spaces.
 
     Releases of transformers that have a second setting ignore this for BPE, and say so once, unless it insists.
     """
-    if not (tokenizer.clean_up_tokenization_spaces if given is None else given):
+    if not (tokenizer.clean_up_tokenization_spaces if option is None else option):
         return False
     if getattr(tokenizer, INSISTS, True):
         return True

@@ -13,26 +13,26 @@ from hf_bpe.formats._pipeline import Pipeline
 NAMES = ("allowed_special", "disallowed_special")
 
 
-def encoder_for(pipeline: Pipeline, texts: Sequence[AnyText], given: dict[str, Any]) -> tuple[Encoder, bool | None]:
+def encoder_for(pipeline: Pipeline, texts: Sequence[AnyText], kwargs: dict[str, Any]) -> tuple[Encoder, bool | None]:
     """Return the encoder for a call, and whether it splits special tokens.
 
-    The arguments of tiktoken are removed from those given.
+    The arguments of tiktoken are removed from `kwargs`.
 
     Raises:
         TypeError, ValueError: an argument is invalid, or a text holds a special token that is not allowed.
     """
-    allowed_special, disallowed_special = (given.pop(name, None) for name in NAMES)
-    if given.get("split_special_tokens"):
+    allowed_special, disallowed_special = (kwargs.pop(name, None) for name in NAMES)
+    if kwargs.get("split_special_tokens"):
         raise ValueError("split_special_tokens: expected False with allowed_special or disallowed_special, got True")
-    known = {token.content for token in pipeline.added_tokens.values() if token.special}
-    allowed = _tokens("allowed_special", () if allowed_special is None else allowed_special, known)
-    if unknown := allowed - known:
+    specials = {token.content for token in pipeline.added_tokens.values() if token.special}
+    allowed = _tokens("allowed_special", () if allowed_special is None else allowed_special, specials)
+    if unknown := allowed - specials:
         raise ValueError(f"allowed_special: {min(unknown)!r} is not a special token of this tokenizer")
     disallowed = _tokens(
-        "disallowed_special", "all" if disallowed_special is None else disallowed_special, known - allowed
+        "disallowed_special", "all" if disallowed_special is None else disallowed_special, specials - allowed
     )
     _check_texts(pipeline, texts, disallowed)
-    if allowed == known:
+    if allowed == specials:
         return pipeline.encoder, False
     if not allowed:
         return pipeline.encoder, True
@@ -50,9 +50,8 @@ def _tokens(name: str, value: Any, all_tokens: Collection[str]) -> set[str]:
 def _check_texts(pipeline: Pipeline, texts: Sequence[AnyText], disallowed: set[str]) -> None:
     finder = TokenFinder(disallowed)
     for text in texts if disallowed else ():
-        found = next(iter(finder.find_all(as_str(text))), None)
-        if found is not None:
-            raise _error(found[1], found[0])
+        for at, token in finder.find_all(as_str(text)):
+            raise _error(token, at)
     if pipeline.model.normalizer is None:
         return
     # Normalization may make a token of other characters, as Lowercase does of <|X|>.

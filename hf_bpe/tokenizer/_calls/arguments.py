@@ -103,43 +103,43 @@ _KNOWN |= {"allowed_special", "disallowed_special", *_randomness.NAMES}
 _CHECKS = {name: check for name, check in ARGUMENTS.items() if name in CALL_NAMES}
 
 
-def checked_inputs(text: Any, text_pair: Any, given: dict[str, Any]) -> Inputs | None:
+def checked_inputs(text: Any, text_pair: Any, kwargs: dict[str, Any]) -> Inputs | None:
     """Return the texts of a call, or None if transformers has to handle it; check the other arguments in place."""
-    check_call_options(given)
-    if isinstance(given.get("return_tensors"), bool):
-        raise wrong_type("return_tensors", "None or the name of a kind of tensors", given["return_tensors"])
-    if given.get("sanitize_control_tokens"):
+    check_call_options(kwargs)
+    if isinstance(kwargs.get("return_tensors"), bool):
+        raise wrong_type("return_tensors", "None or the name of a kind of tensors", kwargs["return_tensors"])
+    if kwargs.get("sanitize_control_tokens"):
         return None
-    return Inputs.of(text, text_pair, given.get("is_split_into_words", False))
+    return Inputs.of(text, text_pair, kwargs.get("is_split_into_words", False))
 
 
-def check_call_options(given: dict[str, Any]) -> None:
+def check_call_options(kwargs: dict[str, Any]) -> None:
     """Check the options of a call in place.
 
     Raises:
         TypeError: there is no such option.
         ValueError: an option has a value that it cannot have.
     """
-    for name, value in given.items():
+    for name, value in kwargs.items():
         if value is not None and value is not True and value is not False and name in _CHECKS:
-            given[name] = _CHECKS[name](name, value)
-    if not given.keys() <= _KNOWN:
-        refuse_unknown("BPETokenizer", without_others("BPETokenizer", given), _KNOWN)
+            kwargs[name] = _CHECKS[name](name, value)
+    if not kwargs.keys() <= _KNOWN:
+        refuse_unknown("BPETokenizer", without_others("BPETokenizer", kwargs), _KNOWN)
 
 
-def check_inherited_call(text: object, text_pair: object, given: Mapping[str, object]) -> None:
+def check_inherited_call(text: object, text_pair: object, kwargs: Mapping[str, object]) -> None:
     """Raise a ValueError for arguments of a call that transformers cannot handle."""
-    in_words = bool(given.get("is_split_into_words"))
+    in_words = bool(kwargs.get("is_split_into_words"))
     _check_input("text", text, in_words)
     if text_pair is not None:
         _check_input("text_pair", text_pair, in_words)
     for name in ("return_offsets_mapping", "return_overflowing_tokens"):
-        if given.get(name) and given.get("sanitize_control_tokens"):
+        if kwargs.get(name) and kwargs.get("sanitize_control_tokens"):
             raise ValueError(
                 f"{name}=True: got sanitize_control_tokens=True, with which transformers encodes a text in parts; "
                 "expected one of the two (split_special_tokens=True encodes all special tokens as text)"
             )
-        if given.get(name):
+        if kwargs.get(name):
             raise ValueError(f"{name}=True: expected texts, either all single or all in pairs (text_pair)")
 
 

@@ -30,7 +30,7 @@ def encode_call(
     source: EncodedTexts,
     inputs: Inputs,
     template: TemplateIds,
-    given: dict[str, Any],
+    kwargs: dict[str, Any],
     make_type_ids: TypeIdsMaker | None = None,
 ) -> BatchEncoding:
     """Return the result of a call for texts, with the ids of a template around them.
@@ -38,9 +38,9 @@ def encode_call(
     The tokenizer decides on sides, padding and columns; without `make_type_ids`, its template on token type ids.
     """
     names = tokenizer.model_input_names
-    type_ids = partial(row_type_ids, tokenizer, pipeline, make_type_ids, given.get("add_special_tokens", True))
+    type_ids = partial(row_type_ids, tokenizer, pipeline, make_type_ids, kwargs.get("add_special_tokens", True))
     to_tokens = tokenizer.convert_ids_to_tokens
-    call = Call(**{name: value for name, value in given.items() if name in CALL_NAMES})
+    call = Call(**{name: value for name, value in kwargs.items() if name in CALL_NAMES})
     layout = source.layout(inputs.per_row, template)
     if inputs.texts:
         check_start(inputs.texts[0], template, pipeline.added_tokens, source.options)

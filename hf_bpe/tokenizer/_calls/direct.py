@@ -81,7 +81,7 @@ class DirectMethods(AnyTokenizer):
 
         _pipeline: the `Pipeline` of the tokenizer as it is now; None if there is none.
         _decoding_pipeline: the same, for decoding.
-        _cleans_up(given): whether decoding cleans up spaces, given the option of the call.
+        _cleans_up(option): whether decoding cleans up spaces, by the option of the call.
         _tokens_of_ids(pipeline, ids): the tokens of ids, in the form of `tokenize`; None if the text decides on them.
         _type_ids_maker(): the function that gives the token type ids of sequences; None for those of the template.
 
@@ -94,8 +94,8 @@ class DirectMethods(AnyTokenizer):
     _answers_call = _answers_encode = _answers_tokenize = _answers_decode = _answers_batch_decode = True
     _answers_pad = True
 
-    def __init_subclass__(cls, backend: str | None = None, **given: Any) -> None:
-        super().__init_subclass__(**given)
+    def __init_subclass__(cls, backend: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         if backend is not None:
             cls._direct_base, cls._is_split_of_pipeline = (cls, backend), backend == "python"
         base = cls._direct_base[0]
@@ -113,27 +113,27 @@ class DirectMethods(AnyTokenizer):
                 self.__dict__["_overridden"] = self._overridden | {key}
                 self.__dict__.update(_answers(self))
 
-        def __call__(self, text=None, text_pair=None, *args, **given):
+        def __call__(self, text=None, text_pair=None, *args, **kwargs):
             if text_pair is None and not args and self._answers_call and self.model_input_names == _COLUMNS:
-                if type(text) is str and (not given or _only_adds(given)):
+                if type(text) is str and (not kwargs or _only_adds(kwargs)):
                     pipeline = self._pipeline
                     if pipeline is not None:
                         as_text = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
-                        adds = not given or given["add_special_tokens"]
+                        adds = not kwargs or kwargs["add_special_tokens"]
                         ids = pipeline.encode_text(text, as_text, adds)
                         if len(ids) > self.model_max_length:
                             self._eventual_warn_about_too_long_sequence(ids, None, True)
                         encodings = DeferredEncodings(partial(encode_again, self, pipeline, [text], as_text, adds))
                         return batch_encoding({"input_ids": ids, "attention_mask": [1] * len(ids)}, encodings)
-                elif (type(text) is str or type(text) is list) and text and are_usual(given):
+                elif (type(text) is str or type(text) is list) and text and are_usual(kwargs):
                     text = text if type(text) is str else [*text]
                     pipeline = self._pipeline if type(text) is str or {*map(type, text)} == {str} else None
                     if pipeline is not None:
                         as_text = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
-                        encoded = encode_rows(self, pipeline, text, as_text, given)
+                        encoded = encode_rows(self, pipeline, text, as_text, kwargs)
                         if encoded is not None:
                             return encoded
-            return super().__call__(text, text_pair, *args, **given)
+            return super().__call__(text, text_pair, *args, **kwargs)
 
         def encode(self, text, text_pair=None, add_special_tokens=True, *args, **kwargs):
             """Return the ids of a text; the arguments are those of transformers' `encode`, and two of tiktoken's.
@@ -271,6 +271,6 @@ def _answers(tokenizer: Any) -> dict[str, bool]:
     return {f"_answers_{name.strip('_')}": tokenizer._overridden.isdisjoint(hooks[name]) for name in hooks}
 
 
-def _only_adds(given: dict[str, object]) -> bool:
+def _only_adds(kwargs: dict[str, object]) -> bool:
     """Say whether the only option of a call is `add_special_tokens`, True or False."""
-    return len(given) == 1 and type(given.get("add_special_tokens")) is bool
+    return len(kwargs) == 1 and type(kwargs.get("add_special_tokens")) is bool

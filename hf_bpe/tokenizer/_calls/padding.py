@@ -25,14 +25,14 @@ _VALUES: dict[str, tuple[object, ...]] = {
 """Option → the values with which `pad` is answered here; besides these there are lengths. Tensors must be asked for."""
 
 
-def can_pad(given: dict[str, Any]) -> bool:
+def can_pad(kwargs: dict[str, Any]) -> bool:
     """Say whether the options of `pad` are among those that are answered here, with values of the usual types."""
     # With a length and another padding, transformers warns that the length is ignored.
-    is_clear = given.get("max_length") is None or given.get("padding") == "max_length"
-    return is_clear and "return_tensors" in given and are_usual(given, _VALUES, ("max_length", "pad_to_multiple_of"))
+    is_clear = kwargs.get("max_length") is None or kwargs.get("padding") == "max_length"
+    return is_clear and "return_tensors" in kwargs and are_usual(kwargs, _VALUES, ("max_length", "pad_to_multiple_of"))
 
 
-def pad_rows(tokenizer: Any, rows: Any, given: dict[str, Any]) -> BatchEncoding | None:
+def pad_rows(tokenizer: Any, rows: Any, kwargs: dict[str, Any]) -> BatchEncoding | None:
     """Return rows of ids and masks, a list of mappings or a mapping of lists, padded as tensors.
 
     None for what transformers has to pad, or to refuse. It `can_pad` with the options.
@@ -44,10 +44,10 @@ def pad_rows(tokenizer: Any, rows: Any, given: dict[str, Any]) -> BatchEncoding 
     if any([*map(len, column)] != lengths for column in columns.values()) or not max(lengths):
         return None
     strategy, _, length, _ = tokenizer._get_padding_truncation_strategies(
-        padding=given.get("padding", True), max_length=given.get("max_length"), verbose=given.get("verbose", True)
+        padding=kwargs.get("padding", True), max_length=kwargs.get("max_length"), verbose=kwargs.get("verbose", True)
     )
     length = max(lengths) if strategy == PaddingStrategy.LONGEST else length
-    multiple, side = given.get("pad_to_multiple_of") or 1, given.get("padding_side") or tokenizer.padding_side
+    multiple, side = kwargs.get("pad_to_multiple_of") or 1, kwargs.get("padding_side") or tokenizer.padding_side
     if strategy == PaddingStrategy.DO_NOT_PAD or length >= MAX_IDS or side not in ("left", "right"):
         return None
     length = -(-length // multiple) * multiple
@@ -62,7 +62,7 @@ def pad_rows(tokenizer: Any, rows: Any, given: dict[str, Any]) -> BatchEncoding 
         places, sizes = np.arange(length), np.array(lengths)[:, None]
         mask = places >= length - sizes if side == "left" else places < sizes
         data["attention_mask"] = mask.astype(np.int64)
-    return BatchEncoding({name: as_tensor(array, given["return_tensors"]) for name, array in data.items()})
+    return BatchEncoding({name: as_tensor(array, kwargs["return_tensors"]) for name, array in data.items()})
 
 
 def _columns_of(rows: Any) -> dict[str, list[list[int]]] | None:

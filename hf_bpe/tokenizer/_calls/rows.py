@@ -30,12 +30,12 @@ _FEW, _SHORT = 16, 1 << 16  # texts, and characters of them all
 
 
 def are_usual(
-    given: dict[str, object],
+    kwargs: dict[str, object],
     values: dict[str, tuple[object, ...]] = _VALUES,
     lengths: Collection[str] = ("max_length",),
 ) -> bool:
     """Say whether all options are lengths, or have one of the values of usual types; 1 is not taken for True."""
-    for name, value in given.items():
+    for name, value in kwargs.items():
         if name in lengths:
             if value is not None and not (type(value) is int and 0 < value < MAX_IDS):
                 return False
@@ -45,14 +45,14 @@ def are_usual(
 
 
 def encode_rows(
-    tokenizer: Any, pipeline: Pipeline, text: str | list[AnyText], as_text: bool, given: dict[str, Any]
+    tokenizer: Any, pipeline: Pipeline, text: str | list[AnyText], as_text: bool, kwargs: dict[str, Any]
 ) -> BatchEncoding | None:
     """Return the result of a call for a text, or a list of texts that nobody else has, whose columns are ids and mask.
 
     The options `are_usual`; None is returned for what transformers has to answer, or to refuse.
     """
-    padding, truncation, max_length = (given.get(name) for name in ("padding", "truncation", "max_length"))
-    adds = given.get("add_special_tokens", True)
+    padding, truncation, max_length = (kwargs.get(name) for name in ("padding", "truncation", "max_length"))
+    adds = kwargs.get("add_special_tokens", True)
     template = pipeline.template_ids(1, adds)
     limit, padded = None, None
     if padding or truncation or max_length is not None:
@@ -73,7 +73,7 @@ def encode_rows(
                 return None
             padded = Padding(length, tokenizer.pad_token_id, tokenizer.padding_side == "left")
     texts: list[Any] = text if type(text) is list else [text]
-    kind = given.get("return_tensors")
+    kind = kwargs.get("return_tensors")
     # Looking up the number of threads takes longer than encoding a few short texts, for which one does the work.
     threads = 1 if len(texts) <= _FEW and sum(map(len, texts)) < _SHORT else default_threads()
     options = pipeline.options(as_text)
@@ -92,7 +92,7 @@ def encode_rows(
     if max_length is None:
         warn_of_too_long(tokenizer, lengths)
     data = {"input_ids": ids, "attention_mask": mask}
-    if given.get("return_attention_mask") is False:
+    if kwargs.get("return_attention_mask") is False:
         del data["attention_mask"]
     again = partial(encode_again, tokenizer, pipeline, texts, as_text, adds, limit, padded)
     return batch_encoding(data, DeferredEncodings(again))

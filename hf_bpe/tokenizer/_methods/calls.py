@@ -31,33 +31,33 @@ class CallMethods(OwnTokenizer):
     def _switch_to_input_mode(self) -> None:
         """Do nothing: there is one mode. Without this method every call would look for it in all base classes."""
 
-    def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
-        inputs = checked_inputs(text, text_pair, given)
+    def _encode_plus(self, text: Any, text_pair: Any = None, **kwargs: Any) -> BatchEncoding:
+        inputs = checked_inputs(text, text_pair, kwargs)
         if overridden := self._overridden & OF_TEXT_OR_IDS:
             inputs = None
             for name in ("return_offsets_mapping", "return_overflowing_tokens"):
-                if given.get(name):
+                if kwargs.get(name):
                     raise ValueError(
                         f"{name}=True: {type(self).__name__} overrides {min(overridden)}, so transformers encodes, "
                         "which has neither offsets nor windows; override _encode_plus instead, or leave the option out"
                     )
         template = None
         pipeline = self.pipeline
-        encoder, as_text = pipeline.encoder, given.get("split_special_tokens")
-        if not given.keys().isdisjoint(allowed_special.NAMES):
+        encoder, as_text = pipeline.encoder, kwargs.get("split_special_tokens")
+        if not kwargs.keys().isdisjoint(allowed_special.NAMES):
             if inputs is None:
                 raise ValueError("allowed_special, disallowed_special: expected texts, not ids")
-            encoder, as_text = allowed_special.encoder_for(pipeline, inputs.texts, given)
+            encoder, as_text = allowed_special.encoder_for(pipeline, inputs.texts, kwargs)
         if inputs is not None:
-            add_special_tokens = given.get("add_special_tokens", True)
+            add_special_tokens = kwargs.get("add_special_tokens", True)
             template = self._template_ids(inputs.per_row, add_special_tokens)
         if inputs is None or template is None:
-            options_of_call(Options(), given, 0)
-            check_inherited_call(text, text_pair, given)
-            return super()._encode_plus(text, text_pair, **given)
-        options = options_of_call(pipeline.options(as_text), given, len(inputs.texts))
+            options_of_call(Options(), kwargs, 0)
+            check_inherited_call(text, text_pair, kwargs)
+            return super()._encode_plus(text, text_pair, **kwargs)
+        options = options_of_call(pipeline.options(as_text), kwargs, len(inputs.texts))
         source = EncodedTexts(encoder, inputs.texts, options, inputs.bounds)
-        return encode_call(self, pipeline, source, inputs, template, given, self._type_ids_maker())
+        return encode_call(self, pipeline, source, inputs, template, kwargs, self._type_ids_maker())
 
     def _type_ids_maker(self) -> TypeIdsMaker | None:
         """Return what gives the token type ids of sequences; None for the template's."""
@@ -119,8 +119,8 @@ class CallMethods(OwnTokenizer):
         ]
 
     def _tokens_of_ids(self, pipeline: Pipeline, ids: list[int]) -> list[str] | None:
-        added, known = pipeline.shown_contents, self.decoder
-        return [added[token_id] if token_id in added else known[token_id] for token_id in ids]
+        added, tokens = pipeline.shown_contents, self.decoder
+        return [added[token_id] if token_id in added else tokens[token_id] for token_id in ids]
 
     def prepare_for_tokenization(
         self, text: str, is_split_into_words: bool = False, **kwargs: Any
@@ -139,9 +139,9 @@ class CallMethods(OwnTokenizer):
             if isinstance(tokens, str) or not self._overridden.isdisjoint(_HOOKS_OF_A_TOKEN):
                 return super().convert_tokens_to_ids(tokens)
             tokens = check_strs("tokens", tokens)
-            added, known = self._added_tokens_encoder, self.encoder
+            added, ids = self._added_tokens_encoder, self.encoder
             return [
-                added[token] if token in added else known[token] if token in known else self._convert_token_to_id(token)
+                added[token] if token in added else ids[token] if token in ids else self._convert_token_to_id(token)
                 for token in tokens
             ]
 

@@ -34,9 +34,9 @@ class DecodingMethods(OwnTokenizer):
                 return [clean_up_tokenization(self, text) for text in texts] if is_cleaned else texts
             return self._decode(token_ids, skip_special_tokens, **kwargs)
 
-    def _cleans_up(self, given: Any) -> bool:
+    def _cleans_up(self, option: Any) -> bool:
         """Say whether decoding has to clean up spaces, or to refuse an option that is no flag."""
-        return given is not None and given is not False
+        return option is not None and option is not False
 
     def _decode(
         self,
@@ -61,10 +61,10 @@ class DecodingMethods(OwnTokenizer):
         """Return the text of printable tokens."""
         if (decoder := self.pipeline.text_decoder) is not None:
             return decoder.string(check_strs("tokens", tokens))
-        added, known, vocab = self._added_tokens_encoder, self.encoder, self.model.vocab
+        added, ids, vocab = self._added_tokens_encoder, self.encoder, self.model.vocab
         pieces = []
         for token in check_strs("tokens", tokens):
-            data = vocab.get(added[token] if token in added else known.get(token, -1))
+            data = vocab.get(added[token] if token in added else ids.get(token, -1))
             if data is None and token not in added:
                 data = from_printable(token)
             pieces.append(repair_surrogates(token).encode() if data is None else data)
@@ -76,17 +76,17 @@ class DecodingMethods(OwnTokenizer):
             """Return the printable token of an id, or those of several; `unk_token` for an id without a token."""
             if "_convert_id_to_token" in self._overridden:
                 return super().convert_ids_to_tokens(ids, skip_special_tokens)
-            added, known = self.pipeline.shown_contents, self.decoder
+            added, tokens = self.pipeline.shown_contents, self.decoder
             if type(ids) is list and skip_special_tokens is False and {*map(type, ids)} <= {int}:
                 with suppress(KeyError):
-                    return [added[token_id] if token_id in added else known[token_id] for token_id in ids]
+                    return [added[token_id] if token_id in added else tokens[token_id] for token_id in ids]
             unknown = self.unk_token
             ids = as_lists("ids", ids)
             if isinstance(ids, int):
-                return added[ids] if ids in added else known.get(ids, unknown)
+                return added[ids] if ids in added else tokens.get(ids, unknown)
             skipped = self.pipeline.skipped(check_flag("skip_special_tokens", skip_special_tokens))
             return [
-                added[token_id] if token_id in added else known.get(token_id, unknown)
+                added[token_id] if token_id in added else tokens.get(token_id, unknown)
                 for token_id in check_ids("ids", ids)
                 if not is_skipped(token_id, skipped)
             ]

@@ -51,10 +51,10 @@ class EditingMethods(OwnTokenizer):
         >>> longer.tokenize("the lowest"), remap.added[260]
         (['t', 'h', 'e', 'Ġ', 'l', 'owest'], (257, 101, 115, 116))
         """
-        known = [token.content for token in self._added_tokens_decoder.values()]
-        new = [token for token in check_special_tokens(special_tokens or ()) if token not in known]
+        contents = [token.content for token in self._added_tokens_decoder.values()]
+        new = [token for token in check_special_tokens(special_tokens or ()) if token not in contents]
         edited = edits.extend(
-            self.model, input, number, new, reserved=self._added_tokens_decoder, split_at=known, **options
+            self.model, input, number, new, reserved=self._added_tokens_decoder, split_at=contents, **options
         )
         return self.with_model(edited)
 

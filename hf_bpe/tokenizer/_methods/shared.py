@@ -109,9 +109,9 @@ class SharedMethods(AnyTokenizer):
         >>> stream.step(169)
         'é'
         """
-        pipeline, given = _required(self._decoding_pipeline), as_lists("ids", ids)
-        stream = pipeline.character_stream(check_flag("skip_special_tokens", skip_special_tokens), given)
-        return stream or DecodeStream(self.decode_bytes, pipeline.errors, skip_special_tokens, given)
+        pipeline, ids = _required(self._decoding_pipeline), as_lists("ids", ids)
+        stream = pipeline.character_stream(check_flag("skip_special_tokens", skip_special_tokens), ids)
+        return stream or DecodeStream(self.decode_bytes, pipeline.errors, skip_special_tokens, ids)
 
     def encode_segments(
         self,
@@ -151,7 +151,7 @@ class SharedMethods(AnyTokenizer):
         return encode_segments(_required(self._pipeline), segments, untrusted, add_special_tokens)
 
     def chat_segments(
-        self, conversation: Sequence[Any], *, trusted_roles: Iterable[str] = (), **given: Any
+        self, conversation: Sequence[Any], *, trusted_roles: Iterable[str] = (), **options: Any
     ) -> list[Segment]:
         """Return a rendered chat as segments for `encode_segments`: what the template wrote is trusted.
 
@@ -167,7 +167,7 @@ class SharedMethods(AnyTokenizer):
         Args:
             conversation: the messages.
             trusted_roles: the roles whose messages are trusted, such as ("system",).
-            given: arguments of `apply_chat_template`: `add_generation_prompt`, `tools`, `chat_template` and so on.
+            options: arguments of `apply_chat_template`: `add_generation_prompt`, `tools`, `chat_template` and so on.
 
         Raises:
             TypeError: a message is no mapping, or holds something else than text, numbers, lists and dicts.
@@ -181,7 +181,7 @@ class SharedMethods(AnyTokenizer):
          Segment(text='<|end|>', trusted=True)]
         """
         return chat_segments(
-            conversation, lambda messages: self.apply_chat_template(messages, **given, tokenize=False), trusted_roles
+            conversation, lambda messages: self.apply_chat_template(messages, **options, tokenize=False), trusted_roles
         )
 
 
