@@ -123,14 +123,14 @@ def state_of_tokens(backend: Tokenizer) -> tuple[object, ...]:
         return samples, canary, backend.get_added_tokens_decoder()
 
 
-def is_held_elsewhere(attributes: dict[str, Any], others: Sequence[dict[str, Any]]) -> bool:
+def is_held_elsewhere(attributes: dict[str, Any], candidates: Sequence[dict[str, Any]]) -> bool:
     """Return whether the backend of a tokenizer is held by more than it, other tokenizers, a snapshot and the caller.
 
-    Given are the attributes of the tokenizer, and of others that may have the same backend.
+    Given are the attributes of the tokenizer, and of candidates that may have the same backend.
     """
     references = _references(attributes)
     # In this order: of tokenizers that get or lose the backend meanwhile, too few are counted, never too many.
-    return references > _REFERENCES + sum(each.get("_tokenizer") is attributes["_tokenizer"] for each in others)
+    return references > _REFERENCES + sum(each.get("_tokenizer") is attributes["_tokenizer"] for each in candidates)
 
 
 def _references(attributes: dict[str, Any]) -> int:

@@ -135,13 +135,13 @@ class PipelineSlot:
             module = caller.f_globals.get("__name__", "")
             self.is_sealed = caller.f_code.co_name in _TRUSTED and module.startswith("transformers.")
 
-    def seal(self, tokenizer: object, given: Iterable[object]) -> None:
+    def seal(self, tokenizer: object, arguments: Iterable[object]) -> None:
         """Remember that no other code has the backend of a tokenizer which was just loaded.
 
         Code has it if a class of the tokenizer is of another package, or if it was loaded with components of a backend.
         """
         classes = {cls.__module__.partition(".")[0] for cls in type(tokenizer).__mro__}
-        has_components = any(type(value).__module__.partition(".")[0] == "tokenizers" for value in given)
+        has_components = any(type(value).__module__.partition(".")[0] == "tokenizers" for value in arguments)
         self.is_sealed = classes <= {"hf_bpe", "transformers", "builtins"} and not has_components
 
     def add_owner(self, tokenizer: Any) -> None:
@@ -152,8 +152,8 @@ class PipelineSlot:
     def _others(self, attributes: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the attributes of the other tokenizers that have this slot, and notice what reaches the backend."""
         owners = [owner() for owner in self._owners]
-        found = {id(vars(owner)): vars(owner) for owner in owners if hasattr(type(owner), "_accelerates")}
-        return [each for each in found.values() if each is not attributes and each.get("_pipeline_slot") is self]
+        by_id = {id(vars(owner)): vars(owner) for owner in owners if hasattr(type(owner), "_accelerates")}
+        return [each for each in by_id.values() if each is not attributes and each.get("_pipeline_slot") is self]
 
     def current(
         self, attributes: dict[str, Any], only_decodes: bool = False, tells_specials: bool = False

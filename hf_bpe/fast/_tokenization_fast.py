@@ -105,21 +105,21 @@ class _BackedMethods(AnyTokenizer):
 
     def __repr__(self) -> str:
         slot: PipelineSlot | None = vars(self).get("_pipeline_slot")
-        known = None if slot is None else slot.has_pipeline  # not made for this
-        name, bracket, rest = super().__repr__().partition("(")
-        return f"{name}{bracket}accelerated={'when it is used' if known is None else known!r}, {rest}"
+        has_pipeline = None if slot is None else slot.has_pipeline  # not made for this
+        name, bracket, fields = super().__repr__().partition("(")
+        return f"{name}{bracket}accelerated={'when it is used' if has_pipeline is None else has_pipeline!r}, {fields}"
 
-    def _encode_plus(self, text: Any, text_pair: Any = None, **given: Any) -> BatchEncoding:
-        refuse_randomness(given)
+    def _encode_plus(self, text: Any, text_pair: Any = None, **kwargs: Any) -> BatchEncoding:
+        refuse_randomness(kwargs)
         has_hooks = not self._overridden.isdisjoint({"_convert_encoding", "set_truncation_and_padding"})
-        as_text = given.get("split_special_tokens", self.split_special_tokens)
-        is_left = has_hooks or given.get("sanitize_control_tokens")
+        as_text = kwargs.get("split_special_tokens", self.split_special_tokens)
+        is_left = has_hooks or kwargs.get("sanitize_control_tokens")
         pipeline = None if is_left else self._encoding_pipeline(as_text=as_text)
         if pipeline is not None:
-            encoded = encode_fast_call(self, pipeline, text, text_pair, given)
+            encoded = encode_fast_call(self, pipeline, text, text_pair, kwargs)
             if encoded is not None:
                 return encoded
-        return super()._encode_plus(text, text_pair, **given)
+        return super()._encode_plus(text, text_pair, **kwargs)
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
@@ -128,8 +128,8 @@ class _BackedMethods(AnyTokenizer):
         ) -> list[str]:
             if "_encode_plus" in self._overridden:
                 return super().tokenize(text, pair, add_special_tokens, **kwargs)
-            given = {**kwargs, "text": text, "text_pair": pair, "add_special_tokens": add_special_tokens}
-            return super()._encode_plus(**given).tokens()
+            kwargs |= {"text": text, "text_pair": pair, "add_special_tokens": add_special_tokens}
+            return super()._encode_plus(**kwargs).tokens()
 
     def _tokens_of_ids(self, pipeline: Pipeline, ids: list[int]) -> list[str] | None:
         if not pipeline.added_tokens.keys().isdisjoint(ids):
@@ -140,8 +140,8 @@ class _BackedMethods(AnyTokenizer):
     def _type_ids_maker(self) -> None:
         return None
 
-    def _cleans_up(self, given: Any) -> bool:
-        return cleans_up(self, given)
+    def _cleans_up(self, option: Any) -> bool:
+        return cleans_up(self, option)
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> Any:
         """Save the files that `PreTrainedTokenizerFast` saves, which load without hf_bpe."""

@@ -43,8 +43,8 @@ def _as_in_calls(backend: Tokenizer) -> Tokenizer:
 
 def _compare(pipeline: FastPipeline, backend: Tokenizer, rows: Sequence[tuple[str, ...]], added: bool) -> None:
     with panics_as_errors():
-        given = [row if len(row) > 1 else row[0] for row in rows]
-        expected = backend.encode_batch(given, add_special_tokens=added)
+        inputs = [row if len(row) > 1 else row[0] for row in rows]
+        expected = backend.encode_batch(inputs, add_special_tokens=added)
     for row, one, other in zip(rows, expected, pipeline.encodings(rows, added), strict=True):
         for name in _NAMES:
             if getattr(one, name) != getattr(other, name):
