@@ -30,8 +30,7 @@ def encode_fast_call(
     if inputs.per_row > 1 and kwargs.get("return_overflowing_tokens"):  # differs where a text is empty
         return None
     kwargs = {name: value for name, value in kwargs.items() if name in CALL_NAMES}
-    add_special_tokens = kwargs.get("add_special_tokens", True)
-    template = pipeline.template_ids(inputs.per_row, add_special_tokens)
+    template = pipeline.template_ids(inputs.per_row, kwargs.get("add_special_tokens", True))
     if not _is_common(kwargs, sum(map(len, template))):
         return None
     as_text = kwargs.get("split_special_tokens")

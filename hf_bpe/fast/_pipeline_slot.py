@@ -28,7 +28,7 @@ logger = logging.get_logger(__name__)
 
 _pipelines: weakref.WeakValueDictionary[str, FastPipeline] = weakref.WeakValueDictionary()
 _verified: set[str] = set()
-_TRIES = 16  # to verify an pipeline while other threads change the backend
+_TRIES = 16  # to verify a pipeline while other threads change the backend
 
 
 def verified_pipeline(backend: Tokenizer) -> FastPipeline:

@@ -203,8 +203,7 @@ class BPETokenizer(
         self._replace_added_tokens(AddedTokens.of(added, self.encoder))
         # If the unnamed special tokens are given, added tokens need no other mark.
         marked = {*self.all_special_tokens, *(self._added_tokens_encoder if "extra_special_tokens" in kwargs else ())}
-        unmarked = [each for each in model.special_tokens if each not in marked]
-        if unmarked:
+        if unmarked := [each for each in model.special_tokens if each not in marked]:
             self._add_tokens(unmarked, True)
         self.template = template
         self.special_tokens_pattern = special_tokens_pattern

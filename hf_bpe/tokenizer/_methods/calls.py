@@ -41,16 +41,14 @@ class CallMethods(OwnTokenizer):
                         f"{name}=True: {type(self).__name__} overrides {min(overridden)}, so transformers encodes, "
                         "which has neither offsets nor windows; override _encode_plus instead, or leave the option out"
                     )
-        template = None
         pipeline = self.pipeline
         encoder, as_text = pipeline.encoder, kwargs.get("split_special_tokens")
         if not kwargs.keys().isdisjoint(allowed_special.NAMES):
             if inputs is None:
                 raise ValueError("allowed_special, disallowed_special: expected texts, not ids")
             encoder, as_text = allowed_special.encoder_for(pipeline, inputs.texts, kwargs)
-        if inputs is not None:
-            add_special_tokens = kwargs.get("add_special_tokens", True)
-            template = self._template_ids(inputs.per_row, add_special_tokens)
+        adds = kwargs.get("add_special_tokens", True)
+        template = None if inputs is None else self._template_ids(inputs.per_row, adds)
         if inputs is None or template is None:
             options_of_call(Options(), kwargs, 0)
             check_inherited_call(text, text_pair, kwargs)
