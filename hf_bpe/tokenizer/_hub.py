@@ -18,7 +18,7 @@ from transformers.utils.hub import cached_file
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.visible import in_one_line
 from hf_bpe.formats._tokenizer_config import CONFIG_FILE
-from hf_bpe.tokenizer._saving.folders import FOLDER_FILES, OTHER_FILES, OWN_FILES, is_given
+from hf_bpe.tokenizer._saving.folders import FOLDER_FILES, OTHER_FILES, OWN_FILES, passes_vocabulary
 
 _FILES = (*OWN_FILES, *OTHER_FILES, CONFIG_FILE)
 # What conversion reads besides the vocabulary. The code is compared with what is known of it, and not run.
@@ -62,7 +62,7 @@ def repository_to_convert(name: str | os.PathLike[str], options: Mapping[str, An
 
     None for other repositories, and for folders.
     """
-    if Path(name).exists() or is_given(options):
+    if Path(name).exists() or passes_vocabulary(options):
         return None
     where = {option: options[option] for option in (*_WHERE, "proxies", "subfolder") if option in options}
     # As transformers looks for the files that it reads itself.

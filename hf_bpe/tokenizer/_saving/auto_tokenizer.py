@@ -60,13 +60,13 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
     if tokenizer is not None and _can_be_run(folder):
         mismatch, ids = _compare(folder, tokenizer, definition)
     kind = None if tokenizer is None else type(tokenizer)
-    known = isinstance(model_type, str) and model_type in overruled
+    is_listed = isinstance(model_type, str) and model_type in overruled
     return AutoTokenizerChoice(
         loads=None if kind is None else kind.__name__,
         error=error,
         files=[] if kind is None else _files(folder, kind),
         # AutoTokenizer prefers a class of its own only where it has one for this type.
-        is_overruled=bool(known and kind is not None and _bare(named) not in ("", _bare(kind.__name__))),
+        is_overruled=bool(is_listed and kind is not None and _bare(named) not in ("", _bare(kind.__name__))),
         tokenizer_class=named,
         model_type=model_type,
         has_code=bool(code),
@@ -138,8 +138,8 @@ def _compare(folder: Path, tokenizer: Any, definition: Definition | None) -> tup
     chosen = side_of_loaded(tokenizer, type(tokenizer).__name__)
     # A class may prepare text after an added token otherwise.
     some = dict(islice(added.items(), _MAX_ADDED_TOKENS))
-    known = Definition(BPEModel({}, [], drop_missing_bytes=True), some) if definition is None else definition
-    first, second = (Side(side.name, side.peer, known) for side in (of_file, chosen))
+    common = Definition(BPEModel({}, [], drop_missing_bytes=True), some) if definition is None else definition
+    first, second = (Side(side.name, side.peer, common) for side in (of_file, chosen))
     mismatch = find_mismatch(first, second, max_tokens=0 if definition is None else None)
     if mismatch is None:
         return None, SAME
@@ -157,8 +157,8 @@ def _can_be_run(folder: Path) -> bool:
 def _files(folder: Path, kind: type) -> list[str]:
     """Return the files in a folder of which a class of transformers reads its vocabulary."""
     names = {**getattr(kind, "vocab_files_names", {}), "tokenizer_file": TOKENIZER_FILE}
-    found = [name for name in names.values() if isinstance(name, str) and (folder / name).is_file()]
-    return [TOKENIZER_FILE] if TOKENIZER_FILE in found else found  # the others are read only without it
+    files = [name for name in names.values() if isinstance(name, str) and (folder / name).is_file()]
+    return [TOKENIZER_FILE] if TOKENIZER_FILE in files else files  # the others are read only without it
 
 
 def _bare(name: Any) -> str:

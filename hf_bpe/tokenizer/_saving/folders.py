@@ -66,16 +66,16 @@ FOLDER_FILES = (
 """All files of a folder that loading and converting read, as patterns of paths in it."""
 
 
-def needs_conversion(folder: Path, given: Mapping[str, object]) -> bool:
+def needs_conversion(folder: Path, options: Mapping[str, object]) -> bool:
     """Return whether a local folder only holds a vocabulary that `BPETokenizer.convert_from` reads."""
-    if not folder.is_dir() or is_given(given) or any((folder / name).is_file() for name in OWN_FILES):
+    if not folder.is_dir() or passes_vocabulary(options) or any((folder / name).is_file() for name in OWN_FILES):
         return False
     return any((folder / name).is_file() for name in OTHER_FILES) or any(folder.glob("*.tiktoken"))
 
 
-def is_given(given: Mapping[str, object]) -> bool:
+def passes_vocabulary(options: Mapping[str, object]) -> bool:
     """Return whether the caller of from_pretrained passes the vocabulary."""
-    return any(name in given for name in ("model", "vocab_file", "merges_file", "tokenizer_file", "gguf_file"))
+    return any(name in options for name in ("model", "vocab_file", "merges_file", "tokenizer_file", "gguf_file"))
 
 
 @dataclass(frozen=True)
@@ -85,27 +85,27 @@ class Folder:
     Args:
         name: the folder or repository.
         config: the content of `tokenizer_config.json`.
-        given: names of the settings that the caller passes.
+        overrides: names of the settings that the caller passes.
         tokenizer_json: the path of `tokenizer.json`, if the tokenizer is read from it.
         content: the content of `tokenizer.json`.
     """
 
     name: str
     config: Mapping[str, Any]
-    given: frozenset[str]
+    overrides: frozenset[str]
     tokenizer_json: str = ""
     content: Mapping[str, Any] | None = None
     _pipelines: list[Pipeline] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
-    def of(cls, name: str | os.PathLike[str], files: Mapping[str, str | None], given: Mapping[str, Any]) -> Folder:
+    def of(cls, name: str | os.PathLike[str], files: Mapping[str, str | None], overrides: Mapping[str, Any]) -> Folder:
         """Check the files of a folder or repository: transformers' key of each → its path, None if there is none.
 
         Raises:
             OSError: a file cannot be read.
             ValueError: a file is damaged, or the folder holds no readable tokenizer.
         """
-        of_caller = {kind: given[kind] for kind in ("vocab_file", "merges_file") if given.get(kind)}
+        of_caller = {kind: overrides[kind] for kind in ("vocab_file", "merges_file") if overrides.get(kind)}
         paths = {kind: path for kind, path in files.items() if path is not None} | of_caller
         config = check_config(Path(paths["tokenizer_config_file"])) if "tokenizer_config_file" in paths else {}
         if config.get("init_inputs"):
@@ -113,13 +113,13 @@ class Folder:
                 f"{name}: tokenizer_config.json: init_inputs: expected none, got {config['init_inputs']!r}"
             )
         # Only then does transformers read its legacy files and the added tokens of tokenizer.json.
-        is_old = "added_tokens_decoder" not in {*config, *given}
+        is_old = "added_tokens_decoder" not in {*config, *overrides}
         for kind, check in _OLD_FILES.items():
             if is_old and kind in paths:
                 check(Path(paths[kind]))
-        folder = cls(str(name), config, frozenset(given))
+        folder = cls(str(name), config, frozenset(overrides))
         vocabulary = {kind: kind in paths for kind in ("vocab_file", "merges_file")}
-        if "model" in given or (all(vocabulary.values()) and "pattern" in config):
+        if "model" in overrides or (all(vocabulary.values()) and "pattern" in config):
             return folder
         # Other libraries that save such a folder again write neither.
         if any(vocabulary.values()) and "pattern" in config:
@@ -140,7 +140,7 @@ class Folder:
 
         Empty if it looks in other files, too, or if the tokens are malformed, which it reports.
         """
-        is_old = "added_tokens_decoder" not in {*self.config, *self.given}
+        is_old = "added_tokens_decoder" not in {*self.config, *self.overrides}
         if self.content is None or not is_old or any(map(files.get, _OLD_FILES)):
             return {}
         try:
@@ -171,7 +171,7 @@ class Folder:
 
     def _settings_of_tokenizer_json(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         assert self.content is not None
-        ignored = _OWN_SETTINGS - self.given | {"vocab_file", "merges_file"}
+        ignored = _OWN_SETTINGS - self.overrides | {"vocab_file", "merges_file"}
         if DIGESTS in self.config and "pattern" not in self.config:  # BPETokenizer saved it, for characters
             ignored -= _KEPT_OF_CHARACTERS
         settings = padding_and_truncation(self.content)
@@ -192,7 +192,7 @@ class Folder:
         pipeline = Pipeline.of(definition)
         self._pipelines.append(pipeline)  # kept until the tokenizer is made, which shares its encoder
         self._check(definition, named)
-        others = {name: token for name, token in named.items() if name not in _STANDARD_NAMES}
+        specific = {name: token for name, token in named.items() if name not in _STANDARD_NAMES}
         # transformers names tokens by the other files only.
         of_json = {name: value for name, value in definition.settings.items() if name not in NAMED_TOKENS}
         of_model = {name: settings.pop(name) for name in _MODEL_SETTINGS if name in settings}
@@ -201,7 +201,7 @@ class Folder:
             **settings,
             **{name: named[name] for name in ("bos_token", "eos_token")},  # explicit None, or they would get defaults
             **{name: named[name] for name in _STANDARD_NAMES if named[name] is not None},
-            **({"model_specific_special_tokens": others} if others else {}),
+            **({"model_specific_special_tokens": specific} if specific else {}),
             "extra_special_tokens": [*map(str, base._extra_special_tokens)],
             "model": replace(pipeline.model, **of_model) if of_model else pipeline.model,
             "added_tokens_decoder": dict(definition.added_tokens),
@@ -218,7 +218,7 @@ class Folder:
                 )
         is_there, asked = definition.setting("add_prefix_space", False), self.config.get("add_prefix_space")
         class_name = self.config.get("tokenizer_class")
-        is_clear = class_name in _BY_TOKENIZER_JSON or asked is None or "add_prefix_space" in self.given
+        is_clear = class_name in _BY_TOKENIZER_JSON or asked is None or "add_prefix_space" in self.overrides
         if not is_clear and asked != is_there:
             raise ValueError(
                 f"add_prefix_space is {is_there}, and {asked} in tokenizer_config.json, which {class_name} may go by; "
@@ -254,12 +254,12 @@ def _tokens_that_transformers_adds(
     Source: `TokenizersBackend.__init__` of transformers 5.23.
     """
     tokens: list[str | AddedToken] = [token for _, token in sorted(listed.items())]
-    known = {*added.ids, *map(str, tokens)}
+    contents = {*added.ids, *map(str, tokens)}
     named = [token for token in base._special_tokens_map.values() if token is not None]
     for token in (*named, *base._extra_special_tokens):
         if not isinstance(token, (str, AddedToken)):
             raise ValueError(f"extra_special_tokens: expected strings and added tokens, got {token!r:.80}")
-        if str(token) not in known:
+        if str(token) not in contents:
             tokens.append(token)
     names = {*map(str, named)}
     result = [AddedToken(token, special=True) if isinstance(token, str) else token for token in tokens]

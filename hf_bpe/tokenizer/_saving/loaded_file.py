@@ -45,12 +45,12 @@ class LoadedFile:
         read = read_model_ids(backend.to_str().encode(), as_text=as_text)
         if read is None:
             raise ValueError(f"{path}: the core is not built, or what `tokenizers` has loaded is irregular")
-        rest, self._vocab, self._merge_ids = read
-        self._rest = _with_no_template_as_none(json.loads(rest))
+        content, self._vocab, self._merge_ids = read
+        self._content = _with_no_template_as_none(json.loads(content))
 
     def has_vocabulary_of(self, tokenizer: OwnTokenizer) -> bool:
         """Return whether it has the vocabulary of a tokenizer, added tokens included."""
-        added = {token["content"]: token["id"] for token in self._rest["added_tokens"]}
+        added = {token["content"]: token["id"] for token in self._content["added_tokens"]}
         return {**self._vocab, **added} == tokenizer.get_vocab()
 
     def check_merges(self, name: str, model: BPEModel) -> None:
@@ -78,7 +78,7 @@ class LoadedFile:
         head, vocab, _ = head.partition(_VOCAB)
         if not vocab:
             return False
-        return _with_no_template_as_none(json.loads(head + b'"vocab": {}, "merges": []}}')) == self._rest
+        return _with_no_template_as_none(json.loads(head + b'"vocab": {}, "merges": []}}')) == self._content
 
 
 def _with_no_template_as_none(content: dict[str, Any]) -> dict[str, Any]:
