@@ -34,7 +34,8 @@ from hf_bpe.cli.sources import (
     text_file,
 )
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
-from hf_bpe.counting._readers import Skipped, as_bytes, read_documents
+from hf_bpe.counting._error_policy import Skipped
+from hf_bpe.counting._readers import as_bytes, read_documents
 from hf_bpe.counting._sources import Source, plan
 
 _TOKEN_ID = re.compile(rb"-?[0-9]{1,19}")  # int() alone would accept 1_000 and fail for long numbers

@@ -25,7 +25,8 @@ from hf_bpe._utils.progress import Listener, Progress
 from hf_bpe._utils.visible import counted
 from hf_bpe.counting._checkpoint import WorkFolder
 from hf_bpe.counting._count_tables import make_count_table
-from hf_bpe.counting._readers import Batch, Skipped, read
+from hf_bpe.counting._error_policy import Skipped
+from hf_bpe.counting._readers import Batch, read
 from hf_bpe.counting._runs import Run, gather, open_run
 from hf_bpe.counting._settings import Counted, CountSettings
 from hf_bpe.counting._sources import Shard, TextSource, plan, split_shard

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from hf_bpe._utils.tables import elements, refuse_tables
-from hf_bpe.counting._readers import Skipped, as_bytes, read_documents
+from hf_bpe.counting._error_policy import Skipped
+from hf_bpe.counting._readers import as_bytes, read_documents
 from hf_bpe.counting._sources import Shard, Source, TextSource, parts_of_source, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._factory import find_last_cut

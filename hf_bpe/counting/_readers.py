@@ -40,8 +40,6 @@ from hf_bpe.encoding._safe_cuts import (
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._pattern import Pattern
 
-__all__ = ["Batch", "Skipped", "Text", "read"]
-
 _SMALL = 1 << 18  # smaller files are not worth a memory mapping
 _WINDOW = 1 << 20
 

@@ -21,8 +21,6 @@ from hf_bpe.pretokenizers._regex.program import (
 )
 from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace
 
-__all__ = ["ChainProgram", "StageProgram", "compile_chain"]
-
 _MAX_FOR_CUTS = 1000  # instructions, beyond which the search takes seconds; patterns in use have up to 200
 _ASCII = 128
 _WHITE_SPACE = "\t\n\v\f\r "

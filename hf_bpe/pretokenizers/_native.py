@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from hf_bpe._native import Chain, NativePattern
 
-__all__ = ["compile_natively", "native_pattern", "split"]
-
 
 def native_pattern(native: ModuleType, pattern: Pattern) -> NativePattern:
     """Return what the native core takes for a pattern.

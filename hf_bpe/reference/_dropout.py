@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-__all__ = ["Draws", "Dropout", "dropout_limits", "merge_with_dropout", "text_key"]
-
 _BITS = (1 << 64) - 1
 _STEP = 0x9E3779B97F4A7C15
 _LIMITS = 64  # candidates that one random number decides on

@@ -13,8 +13,6 @@ from hf_bpe.core._model import Merge
 from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.reference._options import LearningOptions
 
-__all__ = ["ParityMerges", "ParityOptions", "learn_parity_merges"]
-
 
 class ParityMerges(NamedTuple):
     """Merges of several languages.

@@ -22,8 +22,6 @@ from hf_bpe.pretokenizers._regex.parser import parse
 from hf_bpe.pretokenizers._regex.translate import write
 from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace, Split
 
-__all__ = ["PreToken", "apply_metaspace", "cut", "pre_tokens", "split", "utf8"]
-
 Span = tuple[int, int]
 
 _TIMED_OUT = ("regex timed out",)  # what `regex` gives its TimeoutError

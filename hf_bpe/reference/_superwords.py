@@ -12,8 +12,6 @@ the limits of their published code.
 
 from __future__ import annotations
 
-__all__ = ["PATTERN", "count_words", "is_allowed"]
-
 PATTERN = r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"
 """The weak pattern: groups of up to three digits, runs of two or more punctuation marks, trailing spaces."""
 

@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from hf_bpe.counting._error_policy import ErrorPolicy
+from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
 from hf_bpe.counting._file_formats import lines_before
-from hf_bpe.counting._readers import Skipped, as_bytes, follow_documents
+from hf_bpe.counting._readers import as_bytes, follow_documents
 from hf_bpe.counting._sources import Shard
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._normalizing_encoder import normalized_size

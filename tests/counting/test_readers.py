@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from hf_bpe import Source, plan
 from hf_bpe.counting import _count as counting
-from hf_bpe.counting._error_policy import ErrorPolicy
-from hf_bpe.counting._readers import Skipped, read, read_documents
+from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
+from hf_bpe.counting._readers import read, read_documents
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._pattern import GPT2
 from hf_bpe.reference import count_pre_tokens

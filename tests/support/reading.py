@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hf_bpe import Source, plan
 from hf_bpe.counting import _file_formats as formats
 from hf_bpe.counting import _readers as readers
-from hf_bpe.counting._readers import Skipped, read
+from hf_bpe.counting._error_policy import Skipped
+from hf_bpe.counting._readers import read
 from hf_bpe.encoding import cut_into_documents
 from hf_bpe.pretokenizers import Pattern
 from hf_bpe.reference import count_pre_tokens

@@ -18,7 +18,8 @@ import regex
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._count import CountingOptions, count
-from hf_bpe.counting._readers import Skipped, read
+from hf_bpe.counting._error_policy import Skipped
+from hf_bpe.counting._readers import read
 from hf_bpe.counting._sources import Shard, Source, TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._encoder import Options

@@ -9,15 +9,6 @@ import regex
 
 from hf_bpe.pretokenizers._regex.unicode16 import UNASSIGNED
 
-__all__ = [
-    "case_variants",
-    "cased_between",
-    "cased_characters",
-    "folds_to_several",
-    "sequences_of_one",
-    "variant_codes",
-]
-
 _CASED = regex.compile(r"[\p{Changes_When_Casefolded}\p{Changes_When_Casemapped}]")
 # `regex` takes i, I, İ and ı for variants of each other, because of Turkish; Unicode's default folding does not.
 _DOTTED = {"i": "iI", "I": "iI", "ı": "ı"}

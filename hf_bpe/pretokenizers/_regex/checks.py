@@ -23,8 +23,6 @@ from hf_bpe.pretokenizers._regex.tree import (
     union_of,
 )
 
-__all__ = ["first_uncertain_character", "has_implicit_line_anchor", "is_no_target", "may_be_empty"]
-
 _DOTS = (OneOf(ANYTHING), OneOf(complement_of(ranges_of(0x0A))))
 
 

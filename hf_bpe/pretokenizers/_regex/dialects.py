@@ -17,8 +17,6 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Difference", "check_is_clear", "differences", "translate"]
-
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d"
 _BEFORE, _NOT_BEFORE, _AFTER, _NOT_AFTER = f"(?=[{_WORD}])", f"(?![{_WORD}])", f"(?<=[{_WORD}])", f"(?<![{_WORD}])"
 _WORD_ESCAPES = {

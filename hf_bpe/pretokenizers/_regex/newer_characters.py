@@ -9,8 +9,6 @@ import regex
 
 from hf_bpe.pretokenizers._regex.unicode16 import UNASSIGNED
 
-__all__ = ["hide_newer", "stand_ins"]
-
 # Unicode 17 moved U+0295 from Ll to Lo; U+0252 is Ll in both.
 _RECATEGORIZED = {0x0295: 0x0252}
 _ASSIGNED = regex.compile(r"\P{Cn}+")

@@ -32,8 +32,6 @@ from hf_bpe.pretokenizers._regex.tree import (
 )
 from hf_bpe.pretokenizers._stages import check_length
 
-__all__ = ["parse"]
-
 _NEWLINES = OneOf(ranges_of((0x0A, 0x0D), 0x85, 0x2028, 0x2029))
 _GENERAL_NEWLINE = Atomic(
     Alternation((Sequence((OneOf(ranges_of(0x0D)), OneOf(ranges_of(0x0A)))), _NEWLINES)),

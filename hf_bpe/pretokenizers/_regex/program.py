@@ -34,17 +34,6 @@ from hf_bpe.pretokenizers._regex.tree import (
     union_of,
 )
 
-__all__ = [
-    "MATCHES_NOTHING",
-    "CharacterTest",
-    "Instruction",
-    "Opcode",
-    "Program",
-    "TooComplexError",
-    "compile_expression",
-    "compile_literal",
-]
-
 _MAX_INSTRUCTIONS = 1 << 15  # `(?:a{1,1000}){1,1000}` would have a million
 _MAX_DEPTH = 20  # of the trees that replace atomic groups; `(?>a{0,1000})` would have a thousand
 

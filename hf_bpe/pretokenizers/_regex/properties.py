@@ -24,18 +24,6 @@ from hf_bpe.pretokenizers._regex.tree import (
     union_of,
 )
 
-__all__ = [
-    "DIGIT",
-    "HEX_DIGIT",
-    "LONE_WORD",
-    "POSIX",
-    "PROPERTIES",
-    "SPACE",
-    "WORD",
-    "find_property",
-    "without_properties",
-]
-
 _CATEGORIES = """
     C=Other Cc=Control Cf=Format Cn=Unassigned Co=Private_Use Cs=Surrogate L=Letter LC=Cased_Letter
     Ll=Lowercase_Letter Lm=Modifier_Letter Lo=Other_Letter Lt=Titlecase_Letter Lu=Uppercase_Letter M=Mark

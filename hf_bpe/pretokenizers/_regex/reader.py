@@ -26,8 +26,6 @@ from hf_bpe.pretokenizers._regex.tree import (
     union_of,
 )
 
-__all__ = ["MAX_DEPTH", "ExpressionReader", "either_case"]
-
 _CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7, "e": 27}
 _TYPES = {"s": SPACE, "d": DIGIT, "h": HEX_DIGIT, "w": WORD}
 _HEX = "0123456789abcdefABCDEF"

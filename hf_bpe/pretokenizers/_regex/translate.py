@@ -30,8 +30,6 @@ from hf_bpe.pretokenizers._regex.tree import (
     ranges_of,
 )
 
-__all__ = ["Written", "check_expansion", "write"]
-
 # What `regex` compiles in a few seconds; the expressions in use have 400 characters, or 100,000 if spelled out.
 _MAX_NODES = 1 << 18
 _MAX_WRITTEN = 500_000

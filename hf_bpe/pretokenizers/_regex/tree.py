@@ -10,30 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "ANYTHING",
-    "NOTHING",
-    "Alternation",
-    "Anchor",
-    "AnchorPlace",
-    "Atomic",
-    "CharacterSet",
-    "Complement",
-    "Intersection",
-    "LookAround",
-    "Node",
-    "OneOf",
-    "Property",
-    "Ranges",
-    "Repeat",
-    "Sequence",
-    "Union",
-    "complement_of",
-    "intersection_of",
-    "ranges_of",
-    "union_of",
-]
-
 LAST_CODE_POINT = 0x10FFFF
 
 
