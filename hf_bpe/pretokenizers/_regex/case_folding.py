@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import regex
 
-from hf_bpe.pretokenizers._regex.unicode16 import UNASSIGNED
+from hf_bpe.pretokenizers._regex.properties import unassigned
 
 _CASED = regex.compile(r"[\p{Changes_When_Casefolded}\p{Changes_When_Casemapped}]")
 # `regex` takes i, I, İ and ı for variants of each other, because of Turkish; Unicode's default folding does not.
@@ -19,7 +19,7 @@ def cased_characters() -> str:
     """Return all characters of Unicode 16.0 that have a variant."""
     return "".join(
         char
-        for before, after in zip(((-1, -1), *UNASSIGNED), (*UNASSIGNED, (0x110000, 0)), strict=True)
+        for before, after in zip(((-1, -1), *unassigned()), (*unassigned(), (0x110000, 0)), strict=True)
         for char in _CASED.findall("".join(map(chr, range(before[1] + 1, min(after[0], 0x20000)))))
     )
 

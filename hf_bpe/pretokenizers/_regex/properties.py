@@ -145,6 +145,11 @@ def without_properties(members: CharacterSet) -> Ranges:
     return simple
 
 
+def unassigned() -> tuple[tuple[int, int], ...]:
+    """Return the inclusive ranges of the code points that Unicode 16.0 leaves unassigned (general category Cn)."""
+    return _property_ranges("Cn").ranges
+
+
 @lru_cache(maxsize=256)
 def _property_ranges(name: str) -> Ranges:
     """Return the characters of a property in Unicode 16.0."""
