@@ -1,4 +1,4 @@
-"""Streaming encoding of texts too long for memory, in blocks that give the ids of the whole, and files of ids.
+"""Streaming encoding of texts too long for memory, in blocks that give the ids of the whole.
 
 The encoder decides where a block may end: where neither the pattern nor an added token can span the cut.
 """
@@ -6,11 +6,6 @@ The encoder decides where a block may end: where neither the pattern nor an adde
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from io import BytesIO
-from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from hf_bpe._utils.arguments import check_sequence
 from hf_bpe._utils.tables import elements, refuse_tables
@@ -54,42 +49,3 @@ def _as_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
         else:
             raise TypeError(f"pieces: piece {index} is {type(piece).__name__}, expected str or bytes")
     yield repair_surrogates(surrogate).encode()
-
-
-class NpyWriter:
-    """Write a one-dimensional array of unknown length to a `.npy` file, part by part.
-
-    Until it is complete the file is named `.npy.part` and has no header, so it cannot be mistaken for a whole array.
-    """
-
-    def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
-        self.dtype = np.dtype(dtype)
-        self.size = 0
-        self._path, self._part = path, path.with_name(f"{path.name}.part")
-        self._file = self._part.open("wb")
-        self._file.write(bytes(len(self._header())))
-
-    def append(self, array: npt.NDArray[np.generic]) -> None:
-        """Append numbers, converted to the type of the file."""
-        self._file.write(np.ascontiguousarray(array, self.dtype).data)
-        self.size += len(array)
-
-    def __enter__(self) -> NpyWriter:
-        return self
-
-    def __exit__(self, error: object, *_: object) -> None:
-        try:
-            if error is None:
-                self._file.seek(0)
-                self._file.write(self._header())
-        finally:
-            self._file.close()  # may be the second time, after a full disk at the first
-        if error is None:
-            self._part.replace(self._path)
-
-    def _header(self) -> bytes:
-        # numpy leaves room for a first dimension of any length, so the header of an empty array has the final length.
-        header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.size,)}
-        buffer = BytesIO()
-        np.lib.format.write_array_header_1_0(buffer, header)
-        return buffer.getvalue()

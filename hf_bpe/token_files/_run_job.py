@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 from hf_bpe._native_core import require_core
@@ -20,7 +19,7 @@ from hf_bpe.token_files._publish.replace import (
     put_in_place,
     staging_folder,
 )
-from hf_bpe.token_files._publish.shards import ShardRecord, ShardWriter, Target, check_in_place, without_empty_rows
+from hf_bpe.token_files._publish.shards import ShardRecord, Target, check_in_place, without_empty_rows, write_shards
 from hf_bpe.token_files._resume.pieces import PieceFolder
 from hf_bpe.token_files._resume.record import LOG, RunLog
 from hf_bpe.token_files._workers import DirectStream, EncodingProgress, PieceStream, in_units, number_of_processes
@@ -51,9 +50,8 @@ def run_job(
         else:
             folder = PieceFolder(log.pieces, job.held_dtype, is_durable=work_dir is not None)
             stream = PieceStream(job.documents, units, processes, folder, log, progress.report)
-        make = partial(target.make, dtype=job.dtype)
-        writer = ShardWriter(target, output, make, records, stream.committed, job.options.shard is None)
-        writer.write(_rows(stream.chunks(), job, bool(records)))
+        rows = _rows(stream.chunks(), job, bool(records))
+        write_shards(target, output, rows, job.dtype, records, stream.committed, job.options.shard is None)
         manifest = make_manifest(
             job.settings, job.dtype, target.shard_tokens, records, stream.totals, job.described_sources
         )

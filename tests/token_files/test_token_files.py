@@ -78,13 +78,12 @@ def test_writers_take_rows_in_any_parts(tmp_path_factory, format, is_wide, rows,
     paths = [folder / f"x{suffix}" for suffix in made.suffixes]
     stream, ends = np.concatenate(rows), np.cumsum([*map(len, rows)])
     bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    with made.make(paths, made.dtype(70_000 if is_wide else 300)) as writer:
-        begin = 0  # an end at a cut comes with the ids before it
-        for start, stop in pairwise(bounds):
-            end = int(np.searchsorted(ends, stop, "right"))
-            writer.append(Chunk(stream[start:stop], ends[begin:end] - start))
-            begin = end
-        writer.finish()
+    chunks, begin = [], 0  # an end at a cut comes with the ids before it
+    for start, stop in pairwise(bounds):
+        end = int(np.searchsorted(ends, stop, "right"))
+        chunks.append(Chunk(stream[start:stop], ends[begin:end] - start))
+        begin = end
+    made.write(paths, chunks, made.dtype(70_000 if is_wide else 300))
     assert [content(path) for path in paths if path.suffix != ".metadata"] == LAYOUTS[format](rows, is_wide)
 
 

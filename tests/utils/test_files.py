@@ -8,7 +8,6 @@ import sys
 import threading
 from pathlib import Path
 
-import numpy as np
 import pytest
 from filelock import FileLock
 from hypothesis import example, given
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 
 from hf_bpe._utils import files
 from hf_bpe._utils.files import interrupted_save, staged_folder, write_atomically
-from hf_bpe.encoding._streaming import NpyWriter
 
 NAMES = ["a.json", "b/c.txt", "d.txt"]
 OLD, NEW = "old", "new\n" * 1000
@@ -469,38 +467,6 @@ def test_a_text_that_cannot_be_written_leaves_the_old_one(tmp_path):
         write_atomically(path, NEW + "\ud800")
     assert [*tmp_path.iterdir()] == [path]
     assert path.read_text() == OLD
-
-
-# Arrays that are written piece by piece
-
-
-@pytest.mark.parametrize("size", [0, 5, 100_000])
-def test_an_array_that_is_not_finished_is_none_to_numpy(tmp_path, size):
-    path = tmp_path / "array.npy"
-    array = np.arange(size, dtype=np.uint16)
-
-    def check_unreadable():
-        (part,) = tmp_path.iterdir()
-        assert part.name == "array.npy.part"
-        for mode in (None, "r"):
-            with pytest.raises(ValueError, match="pickled"):
-                np.load(part, mmap_mode=mode)
-
-    def fail_after_writing():
-        with NpyWriter(path, np.uint16) as writer:
-            writer.append(array)
-            writer._file.flush()
-            check_unreadable()
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail_after_writing()
-    check_unreadable()
-    with NpyWriter(path, np.uint16) as writer:
-        writer.append(array[:3])
-        writer.append(array[3:])
-    assert [*tmp_path.iterdir()] == [path]
-    assert np.array_equal(np.load(path), array)
 
 
 # Folders of others, with links to places that must not be written

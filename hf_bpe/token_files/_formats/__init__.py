@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hf_bpe.token_files._formats import arrow, binary, datatrove, mds, megatron
-from hf_bpe.token_files._formats.writer import TokenWriter
 from hf_bpe.token_files._options import FormatName
 
 MakeIndex = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]]
@@ -19,21 +18,21 @@ class TokenFormat(NamedTuple):
 
     Attributes:
         suffixes: the ends of the names of a shard's files. The first is that of the file with the ids.
-        make: returns a writer for files with these names, given the type of ids.
+        write: writes files with these names, given rows and the type of ids, and returns what the index says of them.
         dtype: returns the type of ids, given the highest id.
         keeps_rows: whether the files say where rows end.
         needs_separator: whether a tokenizer without a separator is refused unless the caller wants none.
         max_ids: the most ids of a file.
         is_folder: whether the output is a folder, with fixed names of files.
         shard_tokens: the default size of a shard; None for one file.
-        make_index: returns the content of a JSON file about all shards, given what the writers said about each.
+        make_index: returns the content of a JSON file about all shards, given what `write` returned for each.
         mask_suffix: the end of the name of the file with the loss mask, "" if it is a column; None if no place is for
             one.
-        holds_columns: whether `make` takes the names of other columns, whose values the rows bring.
+        holds_columns: whether `write` takes the names of other columns, whose values the rows bring.
     """
 
     suffixes: tuple[str, ...]
-    make: Callable[..., TokenWriter]
+    write: Callable[..., Mapping[str, Any]]
     dtype: Callable[[int], np.dtype[Any]]
     keeps_rows: bool = True
     needs_separator: bool = True
@@ -59,24 +58,24 @@ def _only_16_bits(highest_id: int) -> np.dtype[Any]:
 
 
 FORMATS: dict[FormatName, TokenFormat] = {
-    "npy": TokenFormat((".npy", ".offsets.npy"), binary.NpyFiles, _smallest, needs_separator=False),
-    "megatron": TokenFormat((".bin", ".idx"), megatron.MegatronFiles, megatron.megatron_dtype),
+    "npy": TokenFormat((".npy", ".offsets.npy"), binary.write_npy, _smallest, needs_separator=False),
+    "megatron": TokenFormat((".bin", ".idx"), megatron.write_megatron, megatron.megatron_dtype),
     "datatrove": TokenFormat(
-        (".ds", ".ds.index", ".ds.metadata"), datatrove.DatatroveFiles, _smallest, mask_suffix=".ds.loss"
+        (".ds", ".ds.index", ".ds.metadata"), datatrove.write_datatrove, _smallest, mask_suffix=".ds.loss"
     ),
-    "nanogpt": TokenFormat((".bin",), binary.FlatFile, _only_16_bits, keeps_rows=False),
-    "llm.c": TokenFormat((".bin",), binary.LlmcFile, _smallest, keeps_rows=False, max_ids=binary.MAX_LLMC_IDS),
+    "nanogpt": TokenFormat((".bin",), binary.write_ids, _only_16_bits, keeps_rows=False),
+    "llm.c": TokenFormat((".bin",), binary.write_llmc, _smallest, keeps_rows=False, max_ids=binary.MAX_LLMC_IDS),
     "mds": TokenFormat(
         (".mds",),
-        mds.MdsFile,
+        mds.write_mds,
         lambda _: np.dtype("<u4"),
         is_folder=True,
         shard_tokens=1 << 24,
         make_index=mds.make_index,
     ),
     "parquet": TokenFormat(
-        (".parquet",), arrow.ParquetFile, lambda _: np.dtype("<u4"), holds_columns=True, mask_suffix=""
+        (".parquet",), arrow.write_parquet, lambda _: np.dtype("<u4"), holds_columns=True, mask_suffix=""
     ),
-    "arrow": TokenFormat((".arrow",), arrow.ArrowFile, lambda _: np.dtype("<u4"), holds_columns=True, mask_suffix=""),
+    "arrow": TokenFormat((".arrow",), arrow.write_arrow, lambda _: np.dtype("<u4"), holds_columns=True, mask_suffix=""),
 }
 """Name → format."""

@@ -6,15 +6,14 @@ The other columns of documents follow it.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids
-from hf_bpe.token_files._formats.writer import TokenWriter, WholeRows, close_all
+from hf_bpe.token_files._formats.writer import whole_rows
 from hf_bpe.token_files._loss_masks import MASK_COLUMN, split_mask
 from hf_bpe.token_files._packing import Chunk, Values
 
@@ -24,92 +23,75 @@ _GROUP_ROWS, _GROUP_IDS = 1 << 16, 1 << 24  # of a group of rows; whichever is r
 _GROUP_CHARACTERS = 1 << 26  # of the values of a group, because Arrow limits a column of them to 2 GiB
 
 
-class _RowGroupFile(TokenWriter):
-    """Rows in groups, whose limits depend on the rows alone."""
+def write_parquet(
+    paths: Sequence[Path],
+    chunks: Iterable[Chunk],
+    dtype: np.dtype[Any],
+    columns: Sequence[str] = (),
+    has_mask: bool = False,
+) -> Mapping[str, Any]:
+    """Write a Parquet file."""
+    arrow, schema = _schema(paths[0], columns, has_mask)
+    with importlib.import_module("pyarrow.parquet").ParquetWriter(paths[0], schema, compression="zstd") as writer:
+        for batch in _batches(arrow, schema, chunks, has_mask):
+            writer.write_batch(batch)
+    return {}
 
-    def __init__(
-        self,
-        paths: Sequence[Path],
-        dtype: npt.DTypeLike,
-        columns: Sequence[str] = (),
-        has_mask: bool = False,
-    ) -> None:
-        try:
-            self._pyarrow = importlib.import_module("pyarrow")
-        except ImportError:
-            raise ImportError(
-                f"writing {paths[0].suffix} files needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'"
-            ) from None
-        strings = [(name, self._pyarrow.string()) for name in columns]
-        masks = [(MASK_COLUMN, self._pyarrow.list_(self._pyarrow.uint8()))] if has_mask else []
-        self._schema = self._pyarrow.schema([(COLUMN, self._pyarrow.list_(self._pyarrow.uint32())), *masks, *strings])
-        self._has_mask = has_mask
-        self._rows = WholeRows()
-        self._values: list[Values] = []
-        self._group: list[Ids] = []
-        self._lengths: list[int] = []
-        self._ids = self._characters = 0
-        self._is_closed = False
-        self._writer = self._open(paths[0])
 
-    def _open(self, path: Path) -> Any:
-        raise NotImplementedError
+def write_arrow(
+    paths: Sequence[Path],
+    chunks: Iterable[Chunk],
+    dtype: np.dtype[Any],
+    columns: Sequence[str] = (),
+    has_mask: bool = False,
+) -> Mapping[str, Any]:
+    """Write Arrow's stream format, as in the cache of datasets."""
+    arrow, schema = _schema(paths[0], columns, has_mask)
+    with paths[0].open("wb") as file, arrow.ipc.new_stream(file, schema) as writer:
+        for batch in _batches(arrow, schema, chunks, has_mask):
+            writer.write_batch(batch)
+    return {}
 
-    def append(self, chunk: Chunk) -> None:
-        """Append rows; see `TokenWriter`."""
-        whole, ends = self._rows.of(np.ascontiguousarray(chunk.ids, np.uint32), chunk.ends)
+
+def _schema(path: Path, columns: Sequence[str], has_mask: bool) -> tuple[Any, Any]:
+    """Return pyarrow, and the columns of a file."""
+    try:
+        arrow = importlib.import_module("pyarrow")
+    except ImportError:
+        raise ImportError(
+            f"writing {path.suffix} files needs pyarrow, which is not installed; pip install 'hf_bpe[parquet]'"
+        ) from None
+    strings = [(name, arrow.string()) for name in columns]
+    masks = [(MASK_COLUMN, arrow.list_(arrow.uint8()))] if has_mask else []
+    return arrow, arrow.schema([(COLUMN, arrow.list_(arrow.uint32())), *masks, *strings])
+
+
+def _batches(arrow: Any, schema: Any, chunks: Iterable[Chunk], has_mask: bool) -> Iterator[Any]:
+    """Yield rows in groups, whose limits depend on the rows alone."""
+    group: list[Ids] = []
+    values: list[Values] = []
+    size = characters = 0
+    for ids, ends, rows in whole_rows(chunks, np.uint32):
         start = 0
         for number, end in enumerate(ends.tolist()):
-            for row in chunk.values[number : number + 1]:
-                self._values.append(row)
-                self._characters += sum(map(len, filter(None, row)))
-            self._group.append(whole[start:end])
-            self._lengths.append(end - start)
-            self._ids += end - start
+            for row in rows[number : number + 1]:
+                values.append(row)
+                characters += sum(map(len, filter(None, row)))
+            group.append(ids[start:end])
+            size += end - start
             start = end
-            is_full = len(self._lengths) == _GROUP_ROWS or self._ids >= _GROUP_IDS
-            if is_full or self._characters >= _GROUP_CHARACTERS:
-                self._write_group()
-
-    def _write_group(self) -> None:
-        arrow = self._pyarrow
-        offsets = arrow.array(np.cumsum([0, *self._lengths]), arrow.int32())
-        ids = np.concatenate([np.empty(0, np.uint32), *self._group])
-        lists = split_mask(ids) if self._has_mask else (ids,)
-        columns = [arrow.ListArray.from_arrays(offsets, arrow.array(values)) for values in lists]
-        strings = [[*values] for values in zip(*self._values, strict=True)]
-        self._writer.write_batch(arrow.record_batch([*columns, *strings], schema=self._schema))
-        self._values, self._group, self._lengths = [], [], []
-        self._ids = self._characters = 0
-
-    def finish(self) -> Mapping[str, Any]:
-        """Write the last group."""
-        if self._lengths:
-            self._write_group()
-        self.close()  # so that the file has its size
-        return {}
-
-    def close(self) -> None:
-        """Close the file."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._writer.close()
+            if len(group) == _GROUP_ROWS or size >= _GROUP_IDS or characters >= _GROUP_CHARACTERS:
+                yield _batch(arrow, schema, group, values, has_mask)
+                group, values = [], []
+                size = characters = 0
+    if group:
+        yield _batch(arrow, schema, group, values, has_mask)
 
 
-class ParquetFile(_RowGroupFile):
-    """A Parquet file."""
-
-    def _open(self, path: Path) -> Any:
-        return importlib.import_module("pyarrow.parquet").ParquetWriter(path, self._schema, compression="zstd")
-
-
-class ArrowFile(_RowGroupFile):
-    """Arrow's stream format, as in the cache of datasets."""
-
-    def _open(self, path: Path) -> Any:
-        self._file = path.open("wb")
-        return self._pyarrow.ipc.new_stream(self._file, self._schema)
-
-    def close(self) -> None:
-        """Close the file."""
-        close_all(super().close, self._file.close)
+def _batch(arrow: Any, schema: Any, group: Sequence[Ids], values: Sequence[Values], has_mask: bool) -> Any:
+    offsets = arrow.array(np.cumsum([0, *map(len, group)]), arrow.int32())
+    ids = np.concatenate(group)
+    lists = split_mask(ids) if has_mask else (ids,)
+    columns = [arrow.ListArray.from_arrays(offsets, arrow.array(each)) for each in lists]
+    strings = [[*column] for column in zip(*values, strict=True)]
+    return arrow.record_batch([*columns, *strings], schema=schema)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hf_bpe.encoding._streaming import NpyWriter
-from hf_bpe.token_files._formats.writer import TokenWriter, close_all
 from hf_bpe.token_files._packing import Chunk
 
 MAX_LLMC_IDS = 2**31 - 1
@@ -20,67 +18,56 @@ _LLMC_HEADER = 256  # int32 numbers
 _LLMC_KINDS = {2: (20240520, 1), 4: (20240801, 7)}  # bytes of an id → magic number and version
 
 
-class NpyFiles(TokenWriter):
-    """Arrays for `numpy.load`: the ids, and the int64 offsets at which rows begin, with the end of the last."""
-
-    def __init__(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> None:
-        self._ids, self._offsets = NpyWriter(paths[0], dtype), NpyWriter(paths[1], np.int64)
-        self._offsets.append(np.zeros(1, np.int64))
-        self._is_done = False
-
-    def append(self, chunk: Chunk) -> None:
-        """Append rows; see `TokenWriter`."""
-        ids, ends, _ = chunk
-        self._offsets.append(ends + self._ids.size)
-        self._ids.append(ids)
-
-    def finish(self) -> Mapping[str, Any]:
-        """Complete the files."""
-        for array in (self._offsets, self._ids):
-            array.__exit__(None)
-        self._is_done = True
-        return {}
-
-    def close(self) -> None:
-        """Close the files."""
-        if not self._is_done:
-            close_all(*(partial(array.__exit__, Exception) for array in (self._offsets, self._ids)))
+def write_npy(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: np.dtype[Any]) -> Mapping[str, Any]:
+    """Write arrays for `numpy.load`: the ids, and the int64 offsets at which rows begin, with the end of the last."""
+    size, rows = 0, 0
+    with paths[0].open("wb") as ids_file, paths[1].open("wb") as offsets_file:
+        ids_file.write(_npy_header(dtype, 0))
+        offsets_file.write(_npy_header(np.int64, 0))
+        offsets_file.write(np.zeros(1, np.int64).data)
+        for ids, ends, _ in chunks:
+            offsets_file.write(np.ascontiguousarray(ends + size, np.int64).data)
+            ids_file.write(np.ascontiguousarray(ids, dtype).data)
+            size, rows = size + len(ids), rows + len(ends)
+        ids_file.seek(0)
+        ids_file.write(_npy_header(dtype, size))
+        offsets_file.seek(0)
+        offsets_file.write(_npy_header(np.int64, rows + 1))
+    return {}
 
 
-class FlatFile(TokenWriter):
-    """Ids without a header, as nanoGPT maps them into memory."""
-
-    def __init__(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> None:
-        self._dtype = np.dtype(dtype)
-        self._size = 0
-        self._file = paths[0].open("wb")
-        self._file.write(self._header())
-
-    def _header(self) -> bytes:
-        return b""
-
-    def append(self, chunk: Chunk) -> None:
-        """Append rows; where they end is not stored."""
-        ids = chunk.ids
-        self._file.write(np.ascontiguousarray(ids, self._dtype).data)
-        self._size += len(ids)
-
-    def finish(self) -> Mapping[str, Any]:
-        """Write the header again, with the number of ids."""
-        self._file.seek(0)
-        self._file.write(self._header())
-        self._file.close()
-        return {}
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+def _npy_header(dtype: npt.DTypeLike, size: int) -> bytes:
+    # numpy leaves room for a first dimension of any length, so the header of an empty array has the final length.
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (size,)}
+    buffer = BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, header)
+    return buffer.getvalue()
 
 
-class LlmcFile(FlatFile):
-    """Ids after 256 int32: a magic number, a version and the number of ids."""
+def write_ids(
+    paths: Sequence[Path],
+    chunks: Iterable[Chunk],
+    dtype: np.dtype[Any],
+    header: Callable[[int], bytes] = lambda size: b"",
+) -> Mapping[str, Any]:
+    """Write ids after a header about their number, by default none, as nanoGPT maps them into memory."""
+    size = 0
+    with paths[0].open("wb") as file:
+        file.write(header(0))
+        for ids, _, _ in chunks:
+            file.write(np.ascontiguousarray(ids, dtype).data)
+            size += len(ids)
+        file.seek(0)
+        file.write(header(size))
+    return {}
 
-    def _header(self) -> bytes:
-        header = np.zeros(_LLMC_HEADER, "<i4")
-        header[:3] = *_LLMC_KINDS[self._dtype.itemsize], self._size
-        return header.tobytes()
+
+def write_llmc(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: np.dtype[Any]) -> Mapping[str, Any]:
+    """Write ids after 256 int32: a magic number, a version and the number of ids."""
+
+    def header(size: int) -> bytes:
+        numbers = np.zeros(_LLMC_HEADER, "<i4")
+        numbers[:3] = *_LLMC_KINDS[dtype.itemsize], size
+        return numbers.tobytes()
+
+    return write_ids(paths, chunks, dtype, header)

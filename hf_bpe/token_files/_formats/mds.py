@@ -6,15 +6,14 @@ import json
 import shutil
 import struct
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids
-from hf_bpe.token_files._formats.writer import Spool, TokenWriter, WholeRows, close_all
+from hf_bpe.token_files._formats.writer import read_numbers, whole_rows
 from hf_bpe.token_files._packing import Chunk
 
 _CONFIG: dict[str, Any] = {
@@ -33,50 +32,41 @@ _MAX_BYTES = 2**32 - 1  # of a shard, because its offsets are uint32
 _SHAPES = ((1 << 8, 1 << 2 | 0, "<u1"), (1 << 16, 1 << 2 | 1, "<u2"), (1 << 32, 1 << 2 | 2, "<u4"))
 
 
-class MdsFile(TokenWriter):
-    """The output of `MDSWriter` without a limit of size for samples with a column of the encoding `ndarray:uint32`."""
-
-    def __init__(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> None:
-        self._path = paths[0]
-        self._sizes = Spool(self._path.parent, "<u4")
-        self._rows = WholeRows()
-        self._samples = tempfile.TemporaryFile(dir=self._path.parent)  # noqa: SIM115
-        self._bytes = 0
-
-    def append(self, chunk: Chunk) -> None:
-        """Append rows; see `TokenWriter`."""
-        ids, ends, _ = chunk
-        whole, ends = self._rows.of(np.ascontiguousarray(ids, "<u4"), ends)
-        samples = [_sample(whole[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=False)]
-        sizes = [*map(len, samples)]
-        self._bytes += sum(sizes)
-        self._samples.write(b"".join(samples))
-        self._sizes.append(np.array(sizes, "<u4"))
-        if self._bytes_in_all() > _MAX_BYTES:
-            raise ValueError(f"got a shard of more than {_MAX_BYTES} bytes, the limit of MDS; give fewer shard_tokens")
-
-    def _bytes_in_all(self) -> int:
-        return 4 + 4 * (self._sizes.size + 1) + len(_HEADER) + self._bytes
-
-    def finish(self) -> Mapping[str, Any]:
-        """Write number, offsets, header and samples."""
-        number = self._sizes.size
-        begin = 4 + 4 * (number + 1) + len(_HEADER)
-        with self._path.open("wb") as file:
+def write_mds(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: np.dtype[Any]) -> Mapping[str, Any]:
+    """Write what `MDSWriter` writes without a limit of size for a column of the encoding `ndarray:uint32`."""
+    path = paths[0]
+    number = size = 0
+    with (
+        tempfile.TemporaryFile(dir=path.parent) as spool,
+        tempfile.TemporaryFile(dir=path.parent) as samples_file,
+    ):
+        for ids, ends, _ in whole_rows(chunks, dtype):
+            samples = [_sample(ids[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+            sizes = np.array([*map(len, samples)], "<u4")
+            samples_file.write(b"".join(samples))
+            spool.write(sizes.data)
+            number, size = number + len(sizes), size + int(sizes.sum())
+            if _begin(number) + size > _MAX_BYTES:
+                raise ValueError(
+                    f"got a shard of more than {_MAX_BYTES} bytes, the limit of MDS; give fewer shard_tokens"
+                )
+        begin = _begin(number)
+        with path.open("wb") as file:
             file.write(struct.pack("<II", number, begin))
-            for sizes in self._sizes.parts():
+            for sizes in read_numbers(spool, "<u4"):
                 ends = begin + np.cumsum(sizes, dtype="<u4")
                 file.write(ends.astype("<u4").data)
                 begin = int(ends[-1])
             file.write(_HEADER)
-            self._samples.seek(0)
-            shutil.copyfileobj(self._samples, file, 1 << 20)
-        raw = {"basename": self._path.name, "bytes": self._bytes_in_all(), "hashes": {}}
-        return {"samples": number, "raw_data": raw, "zip_data": None, **_CONFIG}
+            samples_file.seek(0)
+            shutil.copyfileobj(samples_file, file, 1 << 20)
+    raw = {"basename": path.name, "bytes": _begin(number) + size, "hashes": {}}
+    return {"samples": number, "raw_data": raw, "zip_data": None, **_CONFIG}
 
-    def close(self) -> None:
-        """Close all files."""
-        close_all(self._samples.close, self._sizes.close)
+
+def _begin(number: int) -> int:
+    """Return where the samples begin after their number, offsets and header."""
+    return 4 + 4 * (number + 1) + len(_HEADER)
 
 
 def make_index(shards: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -8,16 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hf_bpe._utils.files import staged_folder
 from hf_bpe.token_files._formats import FORMATS
-from hf_bpe.token_files._formats.writer import TokenWriter
 from hf_bpe.token_files._options import TokenFileOptions
 from hf_bpe.token_files._packing import Chunk
 
@@ -79,11 +77,11 @@ class Target:
             stem = self._stem if number is None else f"{self._stem}-{number:05}"
         return [stem + suffix for suffix in suffixes]
 
-    def make(self, paths: Sequence[Path], dtype: npt.DTypeLike) -> TokenWriter:
-        """Return a writer of a shard."""
+    def write(self, paths: Sequence[Path], chunks: Iterable[Chunk], dtype: np.dtype[Any]) -> Mapping[str, Any]:
+        """Write the files of a shard in bounded memory, and return what the index of the format says about them."""
         if self.format.holds_columns:
-            return self.format.make(paths, dtype=dtype, columns=self._columns, has_mask=self._has_mask)
-        return self.format.make(paths, dtype=dtype)
+            return self.format.write(paths, chunks, dtype, self._columns, self._has_mask)
+        return self.format.write(paths, chunks, dtype)
 
     @property
     def about_all(self) -> list[Path]:
@@ -132,71 +130,79 @@ class ShardRecord(NamedTuple):
     modified: dict[str, int]
 
 
-class ShardWriter:
-    """Write a stream of rows to shards, each of which ends with the row that brings it to `shard_tokens` ids."""
+def write_shards(
+    target: Target,
+    folder: Path,
+    chunks: Iterable[Chunk],
+    dtype: np.dtype[Any],
+    records: list[ShardRecord],
+    committed: Callable[[ShardRecord], None],
+    needs_one: bool = True,
+) -> None:
+    """Write a stream of rows to shards, each of which ends with the row that brings it to `shard_tokens` ids.
 
-    def __init__(
-        self,
-        target: Target,
-        folder: Path,
-        make: Callable[[Sequence[Path]], TokenWriter],
-        records: list[ShardRecord],
-        committed: Callable[[ShardRecord], None],
-        needs_one: bool = True,
-    ) -> None:
-        self._needs_one = needs_one
-        self._target, self._folder, self._make = target, folder, make
-        self._records, self._committed = records, committed
+    The last row must end with the last chunk.
 
-    def write(self, chunks: Iterable[Chunk]) -> None:
-        """Write all rows; the last one must end with the last chunk."""
-        left: Iterator[Chunk] = iter(chunks)
-        first = next(left, None)
-        is_needed = self._needs_one and not self._records  # a corpus without text has one shard, with nothing in it
-        while first is not None or is_needed:
-            first = self._write_shard(first, left)
-            is_needed = False
+    Args:
+        target: the names and format of the files.
+        folder: where to put them.
+        chunks: the rows.
+        dtype: the type of ids.
+        records: the shards before these, to which each of these is added.
+        committed: called with each shard that is in place.
+        needs_one: whether a corpus without text has one shard, with nothing in it.
+    """
+    left = iter(chunks)
+    first = next(left, None)
+    is_needed = needs_one and not records
+    while first is not None or is_needed:
+        these = left if first is None else chain([first], left)
+        record, first = _write_shard(target, folder, target.names(len(records)), these, dtype)
+        records.append(record)
+        committed(record)
+        if first is not None and len(first.ids) == 0:
+            first = next(left, None)
+        is_needed = False
 
-    def _write_shard(self, first: Chunk | None, left: Iterator[Chunk]) -> Chunk | None:
-        """Write a shard that begins with a chunk, and return the part of a chunk that the next one begins with."""
-        names = self._target.names(len(self._records))
-        tokens = rows = 0
-        remainder: Chunk | None = None
-        with ExitStack() as stack:
-            staging = stack.enter_context(staged_folder(self._folder, last=names[:1]))
-            writer = stack.enter_context(self._make([staging / name for name in names]))
-            chunk = first
-            while chunk is not None:
-                chunk, remainder = self._cut(chunk, self._target.shard_tokens, tokens)
-                writer.append(chunk)
-                tokens += len(chunk.ids)
-                rows += len(chunk.ends)
-                maximum = self._target.format.max_ids
-                if maximum is not None and tokens > maximum:
-                    raise ValueError(
-                        f"got a file of more than {maximum} ids, the limit of this format; give shard_tokens"
-                    )
-                chunk = next(left, None) if remainder is None else None
-            details = dict(writer.finish())
-            files = {name: (staging / name).stat().st_size for name in names}
-            modified = {name: (staging / name).stat().st_mtime_ns for name in names}
-        record = ShardRecord(files, tokens, rows, details, modified)
-        self._records.append(record)
-        self._committed(record)
-        return next(left, None) if remainder is not None and len(remainder.ids) == 0 else remainder
 
-    @staticmethod
-    def _cut(chunk: Chunk, shard_tokens: int | None, tokens: int) -> tuple[Chunk, Chunk | None]:
-        """Return the part of a chunk that belongs to a shard with `tokens` ids, and the rest; None if all does."""
-        if shard_tokens is None:
-            return chunk, None
-        last = int(np.searchsorted(chunk.ends, shard_tokens - tokens))
-        if last == len(chunk.ends):
-            return chunk, None
-        end = int(chunk.ends[last])
-        ids, ends, values = chunk
-        remainder = Chunk(ids[end:], ends[last + 1 :] - end, values[last + 1 :])
-        return Chunk(ids[:end], ends[: last + 1], values[: last + 1]), remainder
+def _write_shard(
+    target: Target, folder: Path, names: Sequence[str], chunks: Iterable[Chunk], dtype: np.dtype[Any]
+) -> tuple[ShardRecord, Chunk | None]:
+    """Write the first rows to a shard, and return the part of a chunk that the next one begins with."""
+    tokens = rows = 0
+    remainder: Chunk | None = None
+
+    def first_rows() -> Iterator[Chunk]:
+        nonlocal tokens, rows, remainder
+        maximum = target.format.max_ids
+        for whole in chunks:
+            chunk, remainder = _cut(whole, target.shard_tokens, tokens)
+            yield chunk
+            tokens += len(chunk.ids)
+            rows += len(chunk.ends)
+            if maximum is not None and tokens > maximum:
+                raise ValueError(f"got a file of more than {maximum} ids, the limit of this format; give shard_tokens")
+            if remainder is not None:
+                return
+
+    with staged_folder(folder, last=names[:1]) as staging:
+        details = dict(target.write([staging / name for name in names], first_rows(), dtype))
+        files = {name: (staging / name).stat().st_size for name in names}
+        modified = {name: (staging / name).stat().st_mtime_ns for name in names}
+    return ShardRecord(files, tokens, rows, details, modified), remainder
+
+
+def _cut(chunk: Chunk, shard_tokens: int | None, tokens: int) -> tuple[Chunk, Chunk | None]:
+    """Return the part of a chunk that belongs to a shard with `tokens` ids, and the remainder; None if all does."""
+    if shard_tokens is None:
+        return chunk, None
+    last = int(np.searchsorted(chunk.ends, shard_tokens - tokens))
+    if last == len(chunk.ends):
+        return chunk, None
+    end = int(chunk.ends[last])
+    ids, ends, values = chunk
+    remainder = Chunk(ids[end:], ends[last + 1 :] - end, values[last + 1 :])
+    return Chunk(ids[:end], ends[: last + 1], values[: last + 1]), remainder
 
 
 def without_empty_rows(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
