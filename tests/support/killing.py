@@ -105,20 +105,6 @@ def forked(function):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def kill_before_rename(number):
-    """Have this process killed before a rename, the first being number 0."""
-    replace, calls = os.replace, 0
-
-    def counted(*args):
-        nonlocal calls
-        if calls == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        calls += 1
-        return replace(*args)
-
-    replace_system_call("replace", counted)
-
-
 def kill_before_move(number, calls_of_os=("replace", "unlink")):
     """Have this process killed before a call that renames or deletes a file, or others, the first being number 0."""
     calls = itertools.count()
@@ -135,13 +121,12 @@ def kill_before_move(number, calls_of_os=("replace", "unlink")):
         replace_system_call(name, counted(getattr(os, name)))
 
 
-def kill_at_every_moment(name, root, kill=kill_before_rename):
+def kill_at_every_moment(name, root):
     """Save over an old tokenizer again and again, each time killed a moment later, until a save is not killed.
 
     Args:
         name: of a save.
         root: where the folders go.
-        kill: how to have a process killed at the nth moment.
 
     Returns:
         The number of kills.
@@ -161,7 +146,7 @@ def kill_at_every_moment(name, root, kill=kill_before_rename):
         shutil.copytree(root / "old", folder)
 
         def save_and_be_killed(folder=folder, number=number):
-            kill(number)
+            kill_before_move(number, ("replace",))
             SAVES[name](new, folder)
 
         code = forked(save_and_be_killed)

@@ -5,12 +5,9 @@ import json
 import os
 import shutil
 import signal
-import threading
-import time
 from random import Random
 
 import pytest
-from tqdm import tqdm
 
 from hf_bpe import BPETokenizer
 from support.killing import forked, kill_before_move
@@ -126,35 +123,6 @@ def test_replacement_killed_at_any_step_is_finished_by_the_next(corpus, request)
         shutil.copytree(saved, corpus.folder)
     assert number > 20
     assert corpus.files() == corpus.new
-
-
-@scaled
-@needs_fork
-def test_replacement_killed_at_random_times_is_finished(corpus):
-    saved = corpus.folder.parent / f"{corpus.folder.name}.saved"
-    shutil.copytree(corpus.folder, saved)
-    random = Random(1)
-    for _ in range(by_profile(quick=1, thorough=10)):
-        start = time.monotonic()
-        corpus.replace()
-        duration = time.monotonic() - start
-        kills = 0
-        for _ in range(4):  # again and again, as a machine that is preempted
-            shutil.rmtree(corpus.folder)
-            shutil.copytree(saved, corpus.folder)
-            child = os.fork()
-            if child == 0:
-                tqdm.set_lock(
-                    threading.RLock()
-                )  # that of tqdm is shared with this process, and may be held when killed
-                corpus.replace()
-                os._exit(0)
-            time.sleep(random.uniform(0, duration))
-            os.kill(child, signal.SIGKILL)
-            kills += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
-            corpus.check_readable()
-            corpus.replace()
-            assert corpus.files() == corpus.new
 
 
 @pytest.mark.parametrize("corpus", [False], indirect=True)
