@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -227,7 +228,7 @@ def find_context(
     sample, places = bytearray(), []
     in_sample = {0: 0}  # place in the text → place in the sample, where it may be cut
     at = 0
-    for begin, end, is_counted in _class_runs(whole, is_late=False):
+    for _, begin, end, is_counted in _class_runs(whole, is_late=False):
         kept = end if is_counted else min(end, begin + _CAP)
         typical = _typical(whole, begin)
         for index in range(begin, end):
@@ -265,15 +266,9 @@ def _group(token: bytes, is_late: bool) -> object:
     if decoded is None or inside > 3:
         return None
     whole, partial = decoded
-    table = class_list()
     runs = tuple(
-        (
-            _SPECIFIC + ord(whole[begin]) if _is_specific(whole, begin, is_late) else table[ord(whole[begin])],
-            end - begin,
-        )
-        if is_counted
-        else (table[ord(whole[begin])], min(end - begin, _CAP))
-        for begin, end, is_counted in _class_runs(whole, is_late=is_late)
+        (kind, end - begin if is_counted else min(end - begin, _CAP))
+        for kind, begin, end, is_counted in _class_runs(whole, is_late=is_late)
     )
     return token[:inside], runs, partial
 
@@ -284,7 +279,6 @@ def _keys(tokens: TokenTexts, is_late: bool) -> list[object]:
     is_counted = np.zeros(256, bool)
     is_counted[[*counted_classes()]] = True
     # A character is left out if it follows as many of its class as are told apart.
-    is_kept = np.ones(len(classes), bool)
     is_first = np.zeros(len(classes), bool)
     is_first[tokens.begins[tokens.begins < len(classes)]] = True
     is_run = np.zeros(len(classes), np.int64)
@@ -315,21 +309,16 @@ def _keys(tokens: TokenTexts, is_late: bool) -> list[object]:
     return keys
 
 
-def _class_runs(text: str, *, is_late: bool) -> list[tuple[int, int, bool]]:
-    """Return begin and end of runs of one class, and whether their lengths count."""
+def _class_runs(text: str, *, is_late: bool) -> list[tuple[int, int, int, bool]]:
+    """Return class, begin and end of runs of one class, and whether their lengths count."""
     table, counted = class_list(), counted_classes()
+    codes = map(ord, text)
+    kinds = [_SPECIFIC + code if _is_specific(text, i, is_late) else table[code] for i, code in enumerate(codes)]
     runs = []
-    begin = 0
-    kind = -1
-    for index, char in enumerate(text):
-        is_specific = _is_specific(text, index, is_late)
-        new = _SPECIFIC + ord(char) if is_specific else table[ord(char)]
-        if new != kind:
-            if index:
-                runs.append((begin, index, kind >= _SPECIFIC or kind in counted))
-            begin, kind = index, new
-    if text:
-        runs.append((begin, len(text), kind >= _SPECIFIC or kind in counted))
+    end = 0
+    for kind, run in groupby(kinds):
+        begin, end = end, end + len([*run])
+        runs.append((kind, begin, end, kind >= _SPECIFIC or kind in counted))
     return runs
 
 

@@ -60,7 +60,10 @@ class StableNeighbors:
         turns = np.maximum(merges.ranks, np.maximum(self._ages[merges.firsts], self._ages[merges.seconds]))
         self._late = _late_tokens(merges, turns, self.size)
         if len(self._late) > _MAX_LATE:
-            raise _wrong_order(int(merges.ranks[turns > merges.ranks][0]))
+            raise ValueError(
+                f"merge {merges.ranks[turns > merges.ranks][0]} of the model comes before a merge that makes one of "
+                f"its parts; expected merges in the order in which they were learned, but for {_MAX_LATE} tokens"
+            )
         self._seconds = np.full(self.size, -1, np.int64)
         self._seconds[merges.results] = merges.seconds
         self.is_made = self._ages >= 0
@@ -220,10 +223,3 @@ def _late_tokens(merges: _MadeMerges, turns: Numbers, size: int) -> Numbers:
         if is_late[more].all():
             return np.flatnonzero(is_late)
         is_late[more] = True
-
-
-def _wrong_order(rank: int) -> ValueError:
-    return ValueError(
-        f"merge {rank} of the model comes before a merge that makes one of its parts; expected merges in the order in "
-        f"which they were learned, but for {_MAX_LATE} tokens"
-    )

@@ -133,11 +133,10 @@ class SuperwordPlan(Plan):
         """Raise a ValueError if both sizes and numbers of merges are several, or a size is less than stage 1."""
         if goal.is_sequence and self.is_sequence:
             raise ValueError("superwords.after: expected one number of merges, because there are several sizes")
-        first = max(self._superwords.all_after)
-        if first > goal.min_wanted(base):
+        first, room = max(self._superwords.all_after), goal.wanted(base, min)
+        if first > room:
             raise ValueError(
-                f"superwords.after: {first} merges are too many for stage 1: the size leaves room for "
-                f"{goal.min_wanted(base)}"
+                f"superwords.after: {first} merges are too many for stage 1: the size leaves room for {room}"
             )
 
     def learn(self, goal: Goal, base: BPEModel, settings: LearningSettings) -> list[BPEModel]:

@@ -43,13 +43,9 @@ class Goal:
                 f"special tokens need at least {base.vocab_size}"
             )
 
-    def wanted(self, base: BPEModel) -> int:
-        """Return the number of merges of the largest model, if each makes a new token."""
-        return max(self._sizes) - (base.vocab_size if self._is_total else 0)
-
-    def min_wanted(self, base: BPEModel) -> int:
-        """Return the number of merges of the smallest model, if each makes a new token."""
-        return min(self._sizes) - (base.vocab_size if self._is_total else 0)
+    def wanted(self, base: BPEModel, choose: Callable[[list[int]], int] = max) -> int:
+        """Return the number of merges of the largest model, or by `min` of the smallest, if each makes a new token."""
+        return choose(self._sizes) - (base.vocab_size if self._is_total else 0)
 
     def reach(self, base: BPEModel, learn: Callable[[int], list[Merge]]) -> list[BPEModel]:
         """Return a model for each size; `learn` returns the first n merges, or fewer if there are no more.
