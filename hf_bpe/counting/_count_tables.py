@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Union
 from hf_bpe._native_core import native_core, require_core
 from hf_bpe._utils.processes import usable_cores
 from hf_bpe.counting._native import native_counter
-from hf_bpe.counting._readers import Batch, Text
+from hf_bpe.counting._readers import Batch
 from hf_bpe.counting._runs import RunOfCounts, RunStream
 from hf_bpe.counting._settings import CountSettings
-from hf_bpe.encoding._safe_cuts import cut_into_documents
 from hf_bpe.reference._encoder import count_pre_tokens
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter
-
-_PIECE_BYTES = 1 << 20  # of text that is counted at a time in Python
 
 
 def make_count_table(settings: CountSettings, num_workers: int | None, memory: int) -> CountTable:
@@ -90,21 +87,13 @@ class ReferenceCountTable:
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
         """Count batches; yield nothing, for the memory is not limited."""
+        pattern, special_tokens = self._settings.pattern, self._settings.special_tokens
         for batch in batches:
-            documents = itertools.chain.from_iterable(self._documents(text) for text in batch.texts)
-            for word, count in count_pre_tokens(documents, self._settings.pattern).items():
+            documents = itertools.chain.from_iterable(text.documents(pattern, special_tokens) for text in batch.texts)
+            for word, count in count_pre_tokens(documents, pattern).items():
                 self._counts[word] += count * weight
             show(batch.read)
         yield from ()
-
-    def _documents(self, text: Text) -> Iterator[bytes]:
-        """Yield the documents of a text, without special tokens."""
-        data = text.data.encode() if isinstance(text.data, str) else text.data
-        pattern, special_tokens = self._settings.pattern, self._settings.special_tokens
-        for start, end in cut_into_documents(data, text.start, text.stop, pattern, special_tokens, _PIECE_BYTES):
-            if text.must_be_utf8:
-                text.check_utf8(start, end)
-            yield data[start:end]
 
     def drain(self) -> RunStream:
         """Return all counts, sorted, and reset the table."""

@@ -33,6 +33,7 @@ from hf_bpe.encoding._safe_cuts import (
     TooLong,
     between_special_tokens,
     cut_into_blocks,
+    cut_into_documents,
     find_too_long,
     safe_cuts,
     special_token_finder,
@@ -71,6 +72,14 @@ class Text:
             line = 1 + _count_lines(self.data, where)
             problem = not_utf8(self.data[where], where, error.reason, f"in line {line}")
             raise ValueError(f"{self.path}: {problem}") from None
+
+    def documents(self, pattern: Pattern, special_tokens: Sequence[str], piece_bytes: int = _WINDOW) -> Iterator[bytes]:
+        """Yield what is between special tokens, in pieces that end at safe cuts."""
+        data = self.data.encode() if isinstance(self.data, str) else self.data
+        for start, stop in cut_into_documents(data, self.start, self.stop, pattern, special_tokens, piece_bytes):
+            if self.must_be_utf8:
+                self.check_utf8(start, stop)
+            yield data[start:stop]
 
 
 def _count_lines(data: bytes | mmap.mmap, stop: int) -> int:

@@ -13,7 +13,6 @@ from hf_bpe.counting import _file_formats as formats
 from hf_bpe.counting import _readers as readers
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._readers import read
-from hf_bpe.encoding import cut_into_documents
 from hf_bpe.pretokenizers import Pattern
 from hf_bpe.reference import count_pre_tokens
 from support.strategies import texts
@@ -36,11 +35,7 @@ def read_all(source, pattern="gpt2", special_tokens=(), batch_bytes=1 << 20, sha
             assert position <= batch.read <= (shard.size or batch.read)
             position = batch.read
             for text in batch.texts:
-                data = text.data.encode() if isinstance(text.data, str) else text.data
-                for start, stop in cut_into_documents(data, text.start, text.stop, pattern, special_tokens, 50):
-                    if text.must_be_utf8:
-                        text.check_utf8(start, stop)
-                    yield data[start:stop]
+                yield from text.documents(pattern, special_tokens, 50)
 
 
 def count(source, pattern="gpt2", special_tokens=(), **options):

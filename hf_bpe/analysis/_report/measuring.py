@@ -24,7 +24,6 @@ from hf_bpe.counting._sources import Shard, Source, TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._safe_cuts import cut_into_documents
 from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
@@ -265,9 +264,6 @@ class _NormalizedDocuments:
         pattern = cut.pattern if cut.normalizer.is_local else Pattern(None)
         for batch in read(shard, pattern=pattern, special_tokens=specials, batch_bytes=_PIECE, skipped=skipped):
             for text in batch.texts:
-                data = text.data.encode() if isinstance(text.data, str) else text.data
-                for start, stop in cut_into_documents(data, text.start, text.stop, pattern, specials, _PIECE):
-                    if text.must_be_utf8:
-                        text.check_utf8(start, stop)
-                    part = data[start:stop].decode("utf-8", "surrogateescape")
-                    yield cut.normalizer.apply(part).encode("utf-8", "surrogateescape")
+                for part in text.documents(pattern, specials):
+                    normalized = cut.normalizer.apply(part.decode("utf-8", "surrogateescape"))
+                    yield normalized.encode("utf-8", "surrogateescape")
