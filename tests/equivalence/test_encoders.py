@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -337,39 +338,28 @@ def test_threads_that_call_at_once_get_what_they_would_alone(native):
     encoder = make_encoder(model)
     texts = ["".join(rng.choices("abcdefgh ", k=rng.randint(1, 400))) for _ in range(300)]
     expected = make_encoder(model).encode_batch(texts, Options(), 1)
-    failures = []
 
     def call(number):
         for _ in range(5):
             part = slice(number * 10, None)
-            if encoder.encode_batch(texts[part], Options(), 2) != expected[part]:
-                failures.append(number)
-            if [encoder.encode(text, Options()) for text in texts[part]] != expected[part]:
-                failures.append(number)
+            assert encoder.encode_batch(texts[part], Options(), 2) == expected[part]
+            assert [encoder.encode(text, Options()) for text in texts[part]] == expected[part]
 
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    with ThreadPoolExecutor(8) as threads:
+        [*threads.map(call, range(8))]
 
 
 def test_more_threads_than_idle_workers_may_encode_at_once(native):
     encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern="gpt2"))
     texts = [f"{'a' * number} {number}" for number in range(150)]
-    all_there, found = threading.Barrier(len(texts)), {}
+    all_there = threading.Barrier(len(texts))
 
     def encode(text):
         all_there.wait(PATIENCE)
-        found[text] = [encoder.encode(text * times, Options()) for times in (1, 2000, 1)]
+        return [encoder.encode(text * times, Options()) for times in (1, 2000, 1)]
 
-    threads = [threading.Thread(target=encode, args=(text,)) for text in texts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {text: [[*text.encode()] * times for times in (1, 2000, 1)] for text in texts}
+    with ThreadPoolExecutor(len(texts)) as threads:
+        assert [*threads.map(encode, texts)] == [[[*text.encode()] * n for n in (1, 2000, 1)] for text in texts]
 
 
 @scaled
@@ -385,19 +375,17 @@ def test_a_forked_process_encodes_while_threads_of_its_parent_do(native):
         while not stop.is_set():
             encoder.encode_batch([text] * 4, Options(), 2)
 
-    threads = [threading.Thread(target=keep_encoding) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(by_profile(quick=4, thorough=20)):
-            child = os.fork()
-            if child == 0:
-                os._exit(encoder.encode_batch([text, text], Options(), 2) != [expected, expected])
-            assert os.waitpid(child, 0)[1] == 0
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        running = [threads.submit(keep_encoding) for _ in range(2)]
+        try:
+            for _ in range(by_profile(quick=4, thorough=20)):
+                child = os.fork()
+                if child == 0:
+                    os._exit(encoder.encode_batch([text, text], Options(), 2) != [expected, expected])
+                assert os.waitpid(child, 0)[1] == 0
+        finally:
+            stop.set()
+        assert not any(each.exception() for each in running)
 
 
 def test_first_byte_without_a_token_is_named_by_any_threads(native):

@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -324,11 +324,8 @@ def test_saves_at_the_same_time_leave_the_files_of_one(tmp_path):
         for number in range(10):
             save(tmp_path, text * (number + 1))
 
-    threads = [threading.Thread(target=save_often, args=(text,)) for text in "xyz"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor() as threads:
+        [*threads.map(save_often, "xyz")]
     assert {*contents(tmp_path)} == {*NAMES}
     (text,) = {*contents(tmp_path).values()}
     assert text in ("x" * 10, "y" * 10, "z" * 10)
