@@ -77,9 +77,9 @@ if not TYPE_CHECKING:  # or type checkers would take any name
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "BPETokenizer": "hf_bpe.tokenizer._tokenization_bpe",
-            "BPETokenizerFast": "hf_bpe.fast._tokenization_fast",
-            **dict.fromkeys(("accelerate", "patch_transformers", "unpatch_transformers"), "hf_bpe.fast._accelerate"),
+            "tokenizer._tokenization_bpe": "BPETokenizer",
+            "fast._tokenization_fast": "BPETokenizerFast",
+            "fast._accelerate": "accelerate patch_transformers unpatch_transformers",
         },
         _PACKAGES,
         other_names=_other_names,

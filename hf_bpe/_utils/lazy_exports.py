@@ -11,23 +11,25 @@ from hf_bpe._utils.advice import no_advice
 
 def lazy_exports(
     package: str,
-    modules: Mapping[str, str],
+    exports: Mapping[str, str],
     submodules: Collection[str] = (),
     *,
     other_names: Callable[[], Mapping[str, str]] = dict,
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return the `__getattr__` and the `__dir__` of a package (PEP 562).
 
-    `modules` has the module that defines each public name; `other_names` returns name → what it is called in this
-    package, for the message that there is no such name.
+    `exports` has the names that modules of the package define, with spaces between them; `other_names` returns name →
+    what it is called in this package, for the message that there is no such name.
 
-    >>> getattr_of_package, _ = lazy_exports("math", {"sleep": "time"}, other_names=lambda: {"root": "math.sqrt"})
-    >>> getattr_of_package("sleep") is __import__("time").sleep
+    >>> names = {"decoder": "JSONDecoder JSONDecodeError"}
+    >>> getattr_of_package, _ = lazy_exports("json", names, other_names=lambda: {"parse": "json.loads"})
+    >>> getattr_of_package("JSONDecoder") is __import__("json").JSONDecoder
     True
-    >>> getattr_of_package("root")
+    >>> getattr_of_package("parse")
     Traceback (most recent call last):
-    AttributeError: module 'math' has no attribute 'root'; in math it is math.sqrt
+    AttributeError: module 'json' has no attribute 'parse'; in json it is json.loads
     """
+    modules = {name: f"{package}.{module}" for module, names in exports.items() for name in names.split()}
 
     def getattr_of_package(name: str) -> object:
         if name in modules:

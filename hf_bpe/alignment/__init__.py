@@ -36,12 +36,10 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        **dict.fromkeys(("Alignment", "align"), "hf_bpe.alignment._align"),
-        **dict.fromkeys(("EncodedPair", "encode_pair"), "hf_bpe.alignment._pairs"),
-        **dict.fromkeys(("Spans", "TokenBytes", "spans", "token_bytes"), "hf_bpe.alignment._spans"),
-        **dict.fromkeys(
-            ("PrefixMap", "SharedIds", "SparseRows", "prefix_map", "shared_ids"), "hf_bpe.alignment._vocabularies"
-        ),
-        "Translator": "hf_bpe.alignment._translator",
+        "_align": "Alignment align",
+        "_pairs": "EncodedPair encode_pair",
+        "_spans": "Spans TokenBytes spans token_bytes",
+        "_translator": "Translator",
+        "_vocabularies": "PrefixMap SharedIds SparseRows prefix_map shared_ids",
     },
 )

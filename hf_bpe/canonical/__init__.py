@@ -10,10 +10,4 @@ if TYPE_CHECKING:
 __all__ = ["CanonicalIds", "Healing"]
 
 # These import numpy, which `import hf_bpe` does not need.
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "CanonicalIds": "hf_bpe.canonical._canonical",
-        "Healing": "hf_bpe.canonical._canonical",
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__, {"_canonical": "CanonicalIds Healing"})

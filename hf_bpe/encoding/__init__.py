@@ -28,14 +28,11 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "Change": "hf_bpe.encoding._session",
-        "DecodeStream": "hf_bpe.encoding._decode_stream",
-        "Encoding": "hf_bpe.encoding._lazy_encodings",
-        "PrefixCache": "hf_bpe.encoding._prefix_cache",
-        "PrefixCacheStatistics": "hf_bpe.encoding._prefix_cache",
-        "Session": "hf_bpe.encoding._session",
-        "cut_into_documents": "hf_bpe.encoding._safe_cuts",
-        "parts_of_tokens": "hf_bpe.encoding._merge_trees",
-        "unreachable": "hf_bpe.encoding._merge_trees",
+        "_decode_stream": "DecodeStream",
+        "_lazy_encodings": "Encoding",
+        "_merge_trees": "parts_of_tokens unreachable",
+        "_prefix_cache": "PrefixCache PrefixCacheStatistics",
+        "_safe_cuts": "cut_into_documents",
+        "_session": "Change Session",
     },
 )

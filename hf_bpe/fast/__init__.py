@@ -14,7 +14,7 @@ __all__ = ["BPETokenizerFast", "accelerate", "patch_transformers", "unpatch_tran
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "BPETokenizerFast": "hf_bpe.fast._tokenization_fast",
-        **dict.fromkeys(("accelerate", "patch_transformers", "unpatch_transformers"), "hf_bpe.fast._accelerate"),
+        "_accelerate": "accelerate patch_transformers unpatch_transformers",
+        "_tokenization_fast": "BPETokenizerFast",
     },
 )

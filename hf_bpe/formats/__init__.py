@@ -11,11 +11,4 @@ if TYPE_CHECKING:
 __all__ = ["Pipeline", "Template", "TemplatePiece"]
 
 # Other modules of this package do not need these.
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "Pipeline": "hf_bpe.formats._pipeline",
-        "Template": "hf_bpe.formats._template",
-        "TemplatePiece": "hf_bpe.formats._template",
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__, {"_pipeline": "Pipeline", "_template": "Template TemplatePiece"})

@@ -15,10 +15,4 @@ if TYPE_CHECKING:
 __all__ = ["EncodedFiles", "merge_manifests"]
 
 # The modules of the formats need less than this one.
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "EncodedFiles": "hf_bpe.token_files._manifest",
-        "merge_manifests": "hf_bpe.token_files._parts.merge",
-    },
-)
+__getattr__, __dir__ = lazy_exports(__name__, {"_manifest": "EncodedFiles", "_parts.merge": "merge_manifests"})

@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 __all__ = ["BPETokenizer"]
 
 # Importing transformers takes a second, and `_auto` does not need it.
-__getattr__, __dir__ = lazy_exports(__name__, {"BPETokenizer": "hf_bpe.tokenizer._tokenization_bpe"})
+__getattr__, __dir__ = lazy_exports(__name__, {"_tokenization_bpe": "BPETokenizer"})
