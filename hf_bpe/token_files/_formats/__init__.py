@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hf_bpe.token_files._formats import arrow, binary, datatrove, mds, megatron
+from hf_bpe.token_files._formats.writer import Details, Dtype
 from hf_bpe.token_files._options import FormatName
 
 MakeIndex = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]]
@@ -32,8 +33,8 @@ class TokenFormat(NamedTuple):
     """
 
     suffixes: tuple[str, ...]
-    write: Callable[..., Mapping[str, Any]]
-    dtype: Callable[[int], np.dtype[Any]]
+    write: Callable[..., Details]
+    dtype: Callable[[int], Dtype]
     keeps_rows: bool = True
     needs_separator: bool = True
     max_ids: int | None = None
@@ -44,11 +45,11 @@ class TokenFormat(NamedTuple):
     mask_suffix: str | None = None
 
 
-def _smallest(highest_id: int) -> np.dtype[Any]:
+def _smallest(highest_id: int) -> Dtype:
     return np.dtype("<u2" if highest_id < 1 << 16 else "<u4")
 
 
-def _only_16_bits(highest_id: int) -> np.dtype[Any]:
+def _only_16_bits(highest_id: int) -> Dtype:
     if highest_id >= 1 << 16:
         raise ValueError(
             f"format: nanogpt files hold ids below {1 << 16}, got a tokenizer with the id {highest_id}; "

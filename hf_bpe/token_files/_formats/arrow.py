@@ -6,14 +6,14 @@ The other columns of documents follow it.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hf_bpe.encoding._encoder import Ids
-from hf_bpe.token_files._formats.writer import whole_rows
+from hf_bpe.token_files._formats.writer import Details, Dtype, whole_rows
 from hf_bpe.token_files._loss_masks import MASK_COLUMN, split_mask
 from hf_bpe.token_files._packing import Chunk, Values
 
@@ -26,10 +26,10 @@ _GROUP_CHARACTERS = 1 << 26  # of the values of a group, because Arrow limits a 
 def write_parquet(
     paths: Sequence[Path],
     chunks: Iterable[Chunk],
-    dtype: np.dtype[Any],
+    dtype: Dtype,
     columns: Sequence[str] = (),
     has_mask: bool = False,
-) -> Mapping[str, Any]:
+) -> Details:
     """Write a Parquet file."""
     arrow, schema = _schema(paths[0], columns, has_mask)
     with importlib.import_module("pyarrow.parquet").ParquetWriter(paths[0], schema, compression="zstd") as writer:
@@ -41,10 +41,10 @@ def write_parquet(
 def write_arrow(
     paths: Sequence[Path],
     chunks: Iterable[Chunk],
-    dtype: np.dtype[Any],
+    dtype: Dtype,
     columns: Sequence[str] = (),
     has_mask: bool = False,
-) -> Mapping[str, Any]:
+) -> Details:
     """Write Arrow's stream format, as in the cache of datasets."""
     arrow, schema = _schema(paths[0], columns, has_mask)
     with paths[0].open("wb") as file, arrow.ipc.new_stream(file, schema) as writer:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hf_bpe.token_files._formats.writer import Details, Dtype
 from hf_bpe.token_files._packing import Chunk
 
 MAX_LLMC_IDS = 2**31 - 1
@@ -18,7 +18,7 @@ _LLMC_HEADER = 256  # int32 numbers
 _LLMC_KINDS = {2: (20240520, 1), 4: (20240801, 7)}  # bytes of an id → magic number and version
 
 
-def write_npy(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: np.dtype[Any]) -> Mapping[str, Any]:
+def write_npy(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: Dtype) -> Details:
     """Write arrays for `numpy.load`: the ids, and the int64 offsets at which rows begin, with the end of the last."""
     size, rows = 0, 0
     with paths[0].open("wb") as ids_file, paths[1].open("wb") as offsets_file:
@@ -47,9 +47,9 @@ def _npy_header(dtype: npt.DTypeLike, size: int) -> bytes:
 def write_ids(
     paths: Sequence[Path],
     chunks: Iterable[Chunk],
-    dtype: np.dtype[Any],
+    dtype: Dtype,
     header: Callable[[int], bytes] = lambda size: b"",
-) -> Mapping[str, Any]:
+) -> Details:
     """Write ids after a header about their number, by default none, as nanoGPT maps them into memory."""
     size = 0
     with paths[0].open("wb") as file:
@@ -62,7 +62,7 @@ def write_ids(
     return {}
 
 
-def write_llmc(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: np.dtype[Any]) -> Mapping[str, Any]:
+def write_llmc(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: Dtype) -> Details:
     """Write ids after 256 int32: a magic number, a version and the number of ids."""
 
     def header(size: int) -> bytes:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from hf_bpe.token_files._formats.writer import Details, Dtype
 from hf_bpe.token_files._loss_masks import split_mask
 from hf_bpe.token_files._packing import Chunk
 
 _NAME = "Unknown Tokenizer"  # what datatrove writes for a tokenizer without a name
 
 
-def write_datatrove(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: np.dtype[Any]) -> Mapping[str, Any]:
+def write_datatrove(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: Dtype) -> Details:
     """Write what datatrove's `TokenizedFile` writes: an index, final metadata, and a mask if there is a path for it."""
     size = 0
     with ExitStack() as stack:

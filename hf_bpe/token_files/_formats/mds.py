@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hf_bpe.encoding._encoder import Ids
-from hf_bpe.token_files._formats.writer import read_numbers, whole_rows
+from hf_bpe.token_files._formats.writer import Details, Dtype, read_numbers, whole_rows
 from hf_bpe.token_files._packing import Chunk
 
 _CONFIG: dict[str, Any] = {
@@ -32,7 +32,7 @@ _MAX_BYTES = 2**32 - 1  # of a shard, because its offsets are uint32
 _SHAPES = ((1 << 8, 1 << 2 | 0, "<u1"), (1 << 16, 1 << 2 | 1, "<u2"), (1 << 32, 1 << 2 | 2, "<u4"))
 
 
-def write_mds(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: np.dtype[Any]) -> Mapping[str, Any]:
+def write_mds(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: Dtype) -> Details:
     """Write what `MDSWriter` writes without a limit of size for a column of the encoding `ndarray:uint32`."""
     path = paths[0]
     number = size = 0

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import struct
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from hf_bpe.token_files._formats.writer import read_numbers
+from hf_bpe.token_files._formats.writer import Details, Dtype, read_numbers
 from hf_bpe.token_files._packing import Chunk
 
 _MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
@@ -20,12 +19,12 @@ _MAX_LENGTH = 2**31 - 1
 _COUNTED = 1 << 20
 
 
-def megatron_dtype(highest_id: int) -> np.dtype[Any]:
+def megatron_dtype(highest_id: int) -> Dtype:
     """Return the type that Megatron chooses for a vocabulary with this highest id."""
     return np.dtype("<u2" if highest_id + 1 < _FEWEST_FOR_32_BITS else "<i4")
 
 
-def write_megatron(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: np.dtype[Any]) -> Mapping[str, Any]:
+def write_megatron(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: Dtype) -> Details:
     """Write each row as a document of one sequence, as Megatron's `preprocess_data.py` does."""
     number = begun = 0
     with tempfile.TemporaryFile(dir=paths[0].parent) as spool:  # lengths of rows, which follow their number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -10,6 +10,10 @@ import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids
 from hf_bpe.token_files._packing import Chunk
+
+Dtype = np.dtype[Any]
+Details = Mapping[str, Any]
+"""What the index of a format says about a shard."""
 
 _PART_BYTES = 1 << 20
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from hf_bpe._utils.files import staged_folder
 from hf_bpe.token_files._formats import FORMATS
+from hf_bpe.token_files._formats.writer import Details, Dtype
 from hf_bpe.token_files._options import TokenFileOptions
 from hf_bpe.token_files._packing import Chunk
 
@@ -77,7 +78,7 @@ class Target:
             stem = self._stem if number is None else f"{self._stem}-{number:05}"
         return [stem + suffix for suffix in suffixes]
 
-    def write(self, paths: Sequence[Path], chunks: Iterable[Chunk], dtype: np.dtype[Any]) -> Mapping[str, Any]:
+    def write(self, paths: Sequence[Path], chunks: Iterable[Chunk], dtype: Dtype) -> Details:
         """Write the files of a shard in bounded memory, and return what the index of the format says about them."""
         if self.format.holds_columns:
             return self.format.write(paths, chunks, dtype, self._columns, self._has_mask)
@@ -134,7 +135,7 @@ def write_shards(
     target: Target,
     folder: Path,
     chunks: Iterable[Chunk],
-    dtype: np.dtype[Any],
+    dtype: Dtype,
     records: list[ShardRecord],
     committed: Callable[[ShardRecord], None],
     needs_one: bool = True,
@@ -148,7 +149,7 @@ def write_shards(
         folder: where to put them.
         chunks: the rows.
         dtype: the type of ids.
-        records: the shards before these, to which each of these is added.
+        records: the shards before, to which those written here are added.
         committed: called with each shard that is in place.
         needs_one: whether a corpus without text has one shard, with nothing in it.
     """
@@ -156,8 +157,8 @@ def write_shards(
     first = next(left, None)
     is_needed = needs_one and not records
     while first is not None or is_needed:
-        these = left if first is None else chain([first], left)
-        record, first = _write_shard(target, folder, target.names(len(records)), these, dtype)
+        stream = left if first is None else chain([first], left)
+        record, first = _write_shard(target, folder, target.names(len(records)), stream, dtype)
         records.append(record)
         committed(record)
         if first is not None and len(first.ids) == 0:
@@ -166,7 +167,7 @@ def write_shards(
 
 
 def _write_shard(
-    target: Target, folder: Path, names: Sequence[str], chunks: Iterable[Chunk], dtype: np.dtype[Any]
+    target: Target, folder: Path, names: Sequence[str], chunks: Iterable[Chunk], dtype: Dtype
 ) -> tuple[ShardRecord, Chunk | None]:
     """Write the first rows to a shard, and return the part of a chunk that the next one begins with."""
     tokens = rows = 0
