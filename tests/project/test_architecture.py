@@ -1,18 +1,12 @@
 """The pages for maintainers name what exists: packages, the layers of import-linter, files and names of the core."""
 
 import re
-import sys
-from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from support.project import ROOT, read_settings
 
-ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 CORE_PAGE = (ROOT / "docs" / "contributing" / "native-core.md").read_text("utf-8")
-CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+CONTRACTS = read_settings()["tool"]["importlinter"]["contracts"]
 
 
 def section(title):

@@ -5,7 +5,6 @@ import base64
 import csv
 import email
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -13,30 +12,15 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 import hf_bpe
+from support.project import ROOT, load_script, read_settings
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-ROOT = Path(__file__).parent.parent.parent
-BUILD = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]
-
-
-def load_module(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-COMPILERS = load_module(ROOT / "build_backend" / "compilers.py")
+BUILD = read_settings()["build-system"]
+COMPILERS = load_script(ROOT / "build_backend" / "compilers.py")
 posix = pytest.mark.skipif(os.name != "posix", reason="on Windows CMake searches for the compiler")
 CALL = """
 import importlib, json, sys

@@ -1,12 +1,11 @@
 """The types of the native core in hf_bpe/_native.pyi are generated from the module that was built."""
 
 import ast
-import importlib.util
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from support.project import ROOT, load_script
+
 STUB = ROOT / "hf_bpe" / "_native.pyi"
 
 
@@ -16,10 +15,7 @@ def tool():
     pytest.importorskip("hf_bpe._native", reason="the native core was not built")
     for name in ("nanobind", "ruff"):
         pytest.importorskip(name, reason="only developers generate types here")
-    spec = importlib.util.spec_from_file_location("generate_native_types", ROOT / "tools" / "generate_native_types.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(ROOT / "tools" / "generate_native_types.py")
 
 
 def test_types_are_those_of_the_built_core(tool):

@@ -16,7 +16,7 @@ def module_name(package, folder, path):
     return ".".join([package, *(part for part in parts if part != "__init__")])
 
 
-def is_public(name, tree):
+def is_public(name):
     """Tell whether a module is for users: named without underscores, and not the command line."""
     return not any(part.startswith("_") for part in name.split(".")) and not name.startswith("hf_bpe.cli")
 
@@ -26,9 +26,9 @@ def public_modules():
     found = {}
     for package, folder in SOURCES.items():
         for path in sorted(folder.rglob("*.py")):
-            name, tree = module_name(package, folder, path), ast.parse(path.read_text("utf-8"))
-            if is_public(name, tree):
-                found[name] = tree
+            name = module_name(package, folder, path)
+            if is_public(name):
+                found[name] = ast.parse(path.read_text("utf-8"))
     return found
 
 

@@ -1,22 +1,14 @@
 """Changes of a release to the files of a clone before anything is built of them."""
 
-import importlib.util
 import re
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
 import hf_bpe
+from support.project import ROOT, load_script, read_settings
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-ROOT = Path(__file__).parent.parent.parent
 FILES = ["pyproject.toml", "README.md", "CHANGELOG.md", "CITATION.cff", "hf_bpe/_version.py"]
 URL = "https://forge.example/owner/hf_bpe"
 TAG = f"v{hf_bpe.__version__}"
@@ -32,16 +24,13 @@ def release(tmp_path):
         shutil.copy(ROOT / name, tmp_path / name)
     changelog = tmp_path / "CHANGELOG.md"
     changelog.write_text(changelog.read_text("utf-8").replace("(unreleased)", "(2026-12-01)"), "utf-8")
-    spec = importlib.util.spec_from_file_location("prepare_release", tmp_path / "tools" / "prepare_release.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(tmp_path / "tools" / "prepare_release.py")
 
 
 def test_a_release_knows_where_the_project_is(release, tmp_path):
-    before = tomllib.loads((tmp_path / "pyproject.toml").read_text("utf-8"))
+    before = read_settings(tmp_path)
     release.main(URL, TAG)
-    after = tomllib.loads((tmp_path / "pyproject.toml").read_text("utf-8"))
+    after = read_settings(tmp_path)
     urls = after["project"].pop("urls")
     assert after == before
     assert all(url.startswith(URL) for url in urls.values())

@@ -1,7 +1,6 @@
 """Promises of the files around the code: workflows, settings of tools, templates, links, the source distribution."""
 
 import re
-import sys
 import tarfile
 from pathlib import Path, PurePosixPath
 
@@ -11,15 +10,10 @@ import yaml
 from packaging.requirements import Requirement
 
 from hf_bpe.cli import app
+from support.project import ROOT, read_settings
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-ROOT = Path(__file__).parent.parent.parent
 GITHUB = ROOT / ".github"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT = read_settings()
 PAGES = sorted(
     path.relative_to(ROOT) for pattern in ("*.md", "benchmarks/*.md", "docs/**/*.md") for path in ROOT.glob(pattern)
 )
