@@ -38,6 +38,7 @@ Encoder Encoder::with_added_tokens(const std::vector<AddedToken>& tokens) const 
 Encoder Encoder::without_prefix() const {
   Encoder other(*this);
   other.prefixes_ = false;
+  other.space_ = PrefixCache::kNoSpace;
   return other;
 }
 

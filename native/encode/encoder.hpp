@@ -60,7 +60,7 @@ class Encoder {
   // An encoder with other added tokens, which shares the cache of pre-tokens.
   Encoder with_added_tokens(const std::vector<AddedToken>& tokens) const;
 
-  // An encoder of text that holds what a model of characters puts before segments.
+  // An encoder of text that holds what a model of characters puts before segments. It uses no prefix cache.
   Encoder without_prefix() const;
 
   // An encoder that keeps and looks up the beginnings of texts in a cache, which may serve others, too.

@@ -1,6 +1,5 @@
 #include "support/fork_safe_mutex.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #if !defined(_WIN32) && !defined(__wasi__)

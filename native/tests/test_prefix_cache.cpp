@@ -153,6 +153,7 @@ void test_what_was_encoded_is_not_encoded_again() {
   const std::string longer = text + "ab ba";
   encoder.encode({text_of(longer)}, options, kNoProgress);
   CHECK(cache->statistics().reused_bytes - before > text.size() - 200);
+  CHECK(encoder.uses_prefix_cache(options) && !encoder.without_prefix().uses_prefix_cache(options));
   cache->clear();
   CHECK(cache->statistics().blocks == 0);
 }
