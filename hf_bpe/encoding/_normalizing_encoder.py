@@ -155,7 +155,8 @@ class NormalizingEncoder(Encoder):
         encoded: Encoded | None = self._encode_at_once("encode_to_numpy", texts, options, threads)
         if encoded is not None:
             return encoded
-        changed = self._find_changes(texts)
+        native = self._native_check
+        changed: Numbers | None = None if native is None else native.texts_beyond_nfc(texts)
 
         def encode_whole(places: Numbers, of_these: Options) -> Encoded:
             return self._whole.encode_to_numpy([texts[place] for place in places], of_these, threads)
@@ -184,14 +185,8 @@ class NormalizingEncoder(Encoder):
             return self._whole.encode_utf8(data, begins, ends, options, threads)
         return encode_each(len(begins), changed, options, encode_changed, encode_whole)
 
-    def _find_changes(self, texts: list[AnyText]) -> Numbers | None:
-        """Return the numbers of the texts that normalization may change; None if only `_is_whole` tells."""
-        native = self._native_check
-        numbers: Numbers | None = None if native is None else native.texts_beyond_nfc(texts)
-        return numbers
-
     def _find_changes_in(self, data: Buffer, begins: Numbers, ends: Numbers) -> Numbers | None:
-        """Return what `_find_changes` does for texts in a buffer."""
+        """Return the numbers of the texts that normalization may change; None if only `_is_whole` tells."""
         native = self._native_check
         numbers: Numbers | None = None if native is None else native.spans_beyond_nfc(data, begins, ends)
         return numbers
@@ -396,23 +391,21 @@ class NormalizingEncoder(Encoder):
     def encode_to_rows(
         self, texts: list[AnyText], options: Options, *arguments: Any
     ) -> tuple[list[list[int]], list[list[int]]]:
-        rows: tuple[list[list[int]], list[list[int]]] | None
-        rows = self._encode_at_once("encode_to_rows", texts, options, *arguments)
-        if rows is not None:
-            return rows
-        encode = self._whole.encode_to_rows if self._are_whole(texts, options) else super().encode_to_rows
-        return encode(texts, options, *arguments)
+        rows: tuple[list[list[int]], list[list[int]]] = self._to_rows("encode_to_rows", texts, options, *arguments)
+        return rows
 
     def encode_to_row_arrays(
         self, texts: list[AnyText], options: Options, *arguments: Any
     ) -> tuple[Numbers, Numbers] | None:
-        arrays: tuple[Numbers, Numbers] | None = self._encode_at_once(
-            "encode_to_row_arrays", texts, options, *arguments
-        )
-        if arrays is not None:
-            return arrays
-        encode = self._whole.encode_to_row_arrays if self._are_whole(texts, options) else super().encode_to_row_arrays
-        return encode(texts, options, *arguments)
+        arrays: tuple[Numbers, Numbers] | None = self._to_rows("encode_to_row_arrays", texts, options, *arguments)
+        return arrays
+
+    def _to_rows(self, method: str, texts: list[AnyText], options: Options, *arguments: Any) -> Any:
+        rows = self._encode_at_once(method, texts, options, *arguments)
+        if rows is not None:
+            return rows
+        encoder = self._whole if self._are_whole(texts, options) else super()
+        return getattr(encoder, method)(texts, options, *arguments)
 
     def rows_to_lists(
         self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
