@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from itertools import pairwise
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,9 +48,7 @@ class _NonBlockingLock:
         if not self._lock.acquire(blocking=False):
             raise RuntimeError("another thread is changing this session; give each thread a fork() of its own")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lock.release()
 
 
