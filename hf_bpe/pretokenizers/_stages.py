@@ -54,7 +54,22 @@ class Stage:
         return {"type": type(self).__name__, **{field.name: getattr(self, field.name) for field in fields(self)}}
 
     def as_split(self) -> Split:
-        """Return the `Split` that cuts alike; a `ByteLevel` has none."""
+        """Return the `Split` that cuts alike; a `ByteLevel` has none, nor has a `Metaspace`."""
+        match self:
+            case Split():
+                return self
+            case Digits(individual_digits):
+                return Split(r"\p{N}", "Isolated" if individual_digits else "Contiguous")
+            case Punctuation(behavior):
+                return Split(_PUNCTUATION, behavior)
+            case Whitespace():
+                return Split(_WORDS, "Removed", invert=True)
+            case WhitespaceSplit():
+                return Split(r"\s", "Removed")
+            case CharDelimiterSplit(delimiter):
+                return Split(delimiter, "Removed", is_literal=True)
+            case Metaspace():
+                raise ValueError("Metaspace is for models whose alphabet is characters; expected a pattern for bytes")
         raise NotImplementedError
 
 
@@ -72,20 +87,12 @@ class Split(Stage):
         pattern = {"String" if self.is_literal else "Regex": self.expression}
         return {"type": "Split", "pattern": pattern, "behavior": self.behavior, "invert": self.invert}
 
-    def as_split(self) -> Split:
-        """Return the stage."""
-        return self
-
 
 @dataclass(frozen=True)
 class Digits(Stage):
     """Cut numbers (category N) from other text; each digit apart if `individual_digits`."""
 
     individual_digits: bool = False
-
-    def as_split(self) -> Split:
-        """Return the `Split` that cuts alike."""
-        return Split(r"\p{N}", "Isolated" if self.individual_digits else "Contiguous")
 
 
 @dataclass(frozen=True)
@@ -94,27 +101,15 @@ class Punctuation(Stage):
 
     behavior: str = "Isolated"
 
-    def as_split(self) -> Split:
-        """Return the `Split` that cuts alike."""
-        return Split(_PUNCTUATION, self.behavior)
-
 
 @dataclass(frozen=True)
 class Whitespace(Stage):
     r"""Keep runs of word characters and runs of others (`\w+|[^\w\s]+`), and remove white space."""
 
-    def as_split(self) -> Split:
-        """Return the `Split` that cuts alike."""
-        return Split(_WORDS, "Removed", invert=True)
-
 
 @dataclass(frozen=True)
 class WhitespaceSplit(Stage):
     """Cut at white space, and remove it."""
-
-    def as_split(self) -> Split:
-        """Return the `Split` that cuts alike."""
-        return Split(r"\s", "Removed")
 
 
 @dataclass(frozen=True)
@@ -127,10 +122,6 @@ class CharDelimiterSplit(Stage):
         super().__post_init__()
         if len(self.delimiter) != 1:
             raise ValueError(f"CharDelimiterSplit: delimiter: expected one character, got {self.delimiter!r:.80}")
-
-    def as_split(self) -> Split:
-        """Return the `Split` that cuts alike."""
-        return Split(self.delimiter, "Removed", is_literal=True)
 
 
 @dataclass(frozen=True)
@@ -174,10 +165,6 @@ class Metaspace(Stage):
         super().__post_init__()
         if len(self.replacement) != 1:
             raise ValueError(f"Metaspace: replacement: expected one character, got {self.replacement!r:.80}")
-
-    def as_split(self) -> Split:
-        """Raise a ValueError: no `Split` writes spaces as another character."""
-        raise ValueError("Metaspace is for models whose alphabet is characters; expected a pattern for bytes")
 
 
 _CHOICES = {"behavior": BEHAVIORS, "prepend_scheme": ("always", "first", "never")}
