@@ -56,13 +56,6 @@ def convert(tokenizer, path, **options):
     tokenizer.convert_to(path, drop=losses, verify=False, **options)
 
 
-def encode(tokenizer, path):
-    text = path.parent / "corpus.txt"
-    text.write_text("<|endoftext|>".join(CORPUS * 3), encoding="utf-8")
-    tokenizer.encode_files(text, path, separator="<|endoftext|>")
-    text.unlink()
-
-
 def save_fast(tokenizer, folder):
     """Save as those do who have never heard of hf_bpe."""
     from transformers import PreTrainedTokenizerFast
@@ -86,7 +79,6 @@ SAVES = {
     "text": lambda tokenizer, folder: convert(tokenizer, folder, format="text"),
     "tiktoken": lambda tokenizer, folder: convert(tokenizer, folder / "x.tiktoken"),
     "tokenizer_json": lambda tokenizer, folder: convert(tokenizer, folder / "x.json"),
-    "arrays": lambda tokenizer, folder: encode(tokenizer, folder / "x.npy"),
 }
 _GPT2_ONLY = {"vocabulary", "gpt2"}
 

@@ -60,8 +60,9 @@ class Corpus:
         return {name: what for name, what in snapshot(self.place).items() if not name.startswith(".")}
 
     def check_readable(self):
-        """Check that where there is a manifest, there are all files of the old corpus, or all of the new one."""
+        """Check that files are never of both corpora, and that with a manifest there are all of one."""
         files = self.files()
+        assert files.items() <= self.old.items() or files.items() <= self.new.items()
         if self.manifest in files:
             whole = self.old if files[self.manifest] == self.old[self.manifest] else self.new
             assert files == whole

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
@@ -55,12 +54,6 @@ def file(name):
     return lambda folder: seen_of(BPETokenizer.convert_from(folder / name))
 
 
-def arrays(folder):
-    ids, offsets = np.load(folder / "x.npy"), np.load(folder / "x.offsets.npy", mmap_mode="r")
-    assert offsets[-1] == len(ids)
-    return ids.tolist(), offsets.tolist()
-
-
 LOADERS = {
     "plain": [ours, fast, auto, rust, gpt2],
     "characters": [ours, fast, auto, rust],
@@ -73,7 +66,6 @@ LOADERS = {
     "text": [text],
     "tiktoken": [file("x.tiktoken")],
     "tokenizer_json": [file("x.json")],
-    "arrays": [arrays],
 }
 
 
