@@ -162,7 +162,7 @@ WITH_ENDS = BPETokenizer(model=MODEL, pad_token="<pad>", **ENDS)
 
 
 class Column:
-    """A column of a table, as pandas has it."""
+    """A column of a table, as pandas has it, which tests do not need."""
 
     def tolist(self):
         return ["low", "lower"]
@@ -171,22 +171,9 @@ class Column:
         return "0    low\n1    lower"
 
 
-class DataFrame:
-    """A table, as pandas has it, which tests do not need."""
-
-    columns = ("text",)
-
-    def __iter__(self):
-        return iter(self.columns)
-
-    def __getitem__(self, name):
-        return Column()
-
-
-TABLE = DataFrame()
 NAMES = {"BPEModel": BPEModel, "BPETokenizer": BPETokenizer, "Source": Source, "WordCounts": WordCounts, "np": np}
 NAMES |= {"accelerate": accelerate, "analysis": analysis, "Pattern": Pattern, "count": count}
-NAMES |= {"editing": editing, "train": train, "MODEL": MODEL, "TABLE": TABLE}
+NAMES |= {"editing": editing, "train": train, "MODEL": MODEL, "COLUMN": Column()}
 NAMES |= {"NORMALIZED": NORMALIZED, "TOKENIZER": TOKENIZER, "WITH_ENDS": WITH_ENDS}
 # Exception → calls → a part of the message.
 CALLS = {
@@ -206,27 +193,17 @@ CALLS = {
         'BPETokenizer.train(["low"], 256, add_bos_token=True)': "add_bos_token=True needs a bos_token",
         'BPETokenizer.train(["low"], 256, special_tokens_pattern="cls_sep")': "special_tokens_pattern: expected one of",
         'BPETokenizer(model=BPEModel({10**6: b"a"}, []))': "id is 1000000 but there are only 1 ",
-        "editing.truncate(MODEL, 999)": "expected .* got 999",
         'TOKENIZER.count_tokens(["low"], num_workers=0)': "num_workers: expected at least 1",
         'TOKENIZER.encode_to_padded(["low"], length=-1)': "length: expected at least 0, got -1",
-        "TOKENIZER(5)": "expected a str",
-        'TOKENIZER("low", stride=-1)': "stride: expected at least 0, got -1",
         'TOKENIZER.encode_files([], "x.bin")': "expected a name that ends in .npy",
-        'Source(["low"], weight=-1)': "weight: expected more than 0, got -1",
         'Pattern.parse("gpt-2(").canonical': "pattern",
-        'BPEModel({0: b"a"}, [(b"a", b"b")])': "merge ",
         'train(["low", "no+such://a"], 300)': (
             r"'no\+such://a' is a URL and 'low' is not; give only paths and URLs for files, or iter\(texts\)"
         ),
         'train(["no+such::other://a"], 300)': "Protocol not known: other",
-        'train(["low"], 100)': "100 is too small: 256 bytes",
-        'train(["low"], 300, num_merges=3)': "give either vocab_size or num_merges",
-        'train(["low"], 300, ["<x>", "<x>"])': "'<x>' is given twice",
         'train(["low"], 300, pattern="gpt4")': "'gpt4' is not known: did you mean 'cl100k'",
         'train(["low"], 300, pattern="cl100")': "'cl100' is not known: did you mean 'cl100k'",
         'BPETokenizer.train(["low"], 300, normalizer="nfc")': "expected one of None, 'NFC'",
-        'train(["low"], 300, num_workers=0)': "num_workers: expected at least 1, got 0",
-        'train(["low"], 300, max_memory="lots")': "max_memory: expected a number of bytes, or",
         'BPETokenizer.train(["low"], 300, padding_side="center")': "one of 'left', 'right', got",
         'BPETokenizer("tokenizer.json")': r"write BPETokenizer\.from_pretrained\('\.'\)",
         'BPETokenizer("saved")': r"write BPETokenizer\.from_pretrained\('saved'\)",
@@ -241,12 +218,7 @@ CALLS = {
         'TOKENIZER.convert_to("x.bin")': r"a file that ends in \.gguf .*got 'x\.bin'",
         'TOKENIZER.convert_to("x.tiktoken", drop=["patern"])': "drop: expected some of pattern",
         'TOKENIZER.encode(b"low")': "got b'low'; encode_bytes takes bytes",
-        "TOKENIZER.encode(None)": "text: expected a str, .* got None",
-        'TOKENIZER(["low", None])': r"text: expected a str, .* got \['low', None\]",
-        'TOKENIZER(TABLE["text"])': r"got 0 low .*; give text\.tolist\(\)",
-        'TOKENIZER("low", padding="longst")': "expected one of 'longest', .* got 'longst'",
-        'TOKENIZER("low", return_tensors="torch")': "expected one of 'pt', 'np', 'mlx', got",
-        'TOKENIZER("low", truncation="first")': "expected one of 'only_first', .* got",
+        "TOKENIZER(COLUMN)": r"got 0 low .*; give text\.tolist\(\)",
         'TOKENIZER.encode("low", allowed_special="<x>")': "expected 'all' or a set of special tokens",
         'TOKENIZER.encode("low", allowed_special={"<|c|>"})': r"'<\|c\|>' is not a special token of this tokenizer",
         'TOKENIZER.encode("low", disallowed_special=(), split_special_tokens=True)': (
@@ -278,18 +250,11 @@ CALLS = {
         'TOKENIZER.encode_to_padded(["low", "lower"])': "need a pad_token.*train with pad_token=",
         'TOKENIZER.encode_files("text.txt", "x", format="megatorn")': "one of 'npy', 'megatron'",
         'setattr(TOKENIZER, "add_bos_token", True)': "add_bos_token=True needs a bos_token",
-        'TOKENIZER.extend(["low"], -1)': "number: expected at least 0, got -1",
         "TOKENIZER.extend([], 2)": "got an empty list",
         "TOKENIZER.truncate(999)": "vocab_size: expected .* got 999",
         'TOKENIZER.prune(WordCounts({"low": 5}, pattern="qwen2"), min_count=1)': "expected the model's pattern 'gpt2'",
-        "TOKENIZER.prune(keep=[99999])": "keep: the model has no token 99999",
-        "TOKENIZER.truncate(257)[1].ids([257])": "257 has no new id: its token was removed",
-        'Source("x.txt", format="xml")': "expected one of None, 'text', 'jsonl', 'parquet'",
-        'analysis.merge_tree(TOKENIZER, "quick")': "is not one token; it is encoded as q",
     },
     TypeError: {
-        'train(b"low", 300)': "to train on one text give",
-        'train(["low"], 300, "<x>")': r"write \['<x>'\]",
         'train(["low"], 300, {"pad_token": "<pad>"})': "pad_token='<pad>'",
         'BPETokenizer.train(["low"], 300, {"pad_token": "<pad>"})': "pad_token='<pad>'",
         'train(["low"], 300, min_freq=2)': "did you mean 'min_frequency'",
@@ -302,7 +267,6 @@ CALLS = {
         ),
         'editing.extend(TOKENIZER, ["low"], 1)': r"give its \.model",
         "TOKENIZER.with_model(MODEL)": "give all of what it returned",
-        "editing.prune(MODEL)": "expected ids to keep, or counts",
         'TOKENIZER.decode("abc")': "token_ids: expected ids, got 'abc'",
         "TOKENIZER.decode([1.5])": r"token_ids\[0\]: expected an int, got 1\.5",
         'TOKENIZER.encode_to_numpy("low")': r"write \[text\]",
@@ -319,15 +283,8 @@ CALLS = {
         'TOKENIZER.encode_files(Source(["low"]), "x.npy")': "expected a Source of a path",
         'analysis.report("folder", ["low"])': r"BPETokenizer\.from_pretrained\(path\)",
         'analysis.show("folder", "low")': r"BPETokenizer\.from_pretrained\(path\)",
-        'WordCounts({"low": "1"})': "expected str or bytes with an int",
         'count(["low"], patern="gpt2")': "did you mean 'pattern'",
-        "train(TABLE, 300)": r"got a DataFrame, .* give the one with the text, such as data\['text'\]",
-        'train({"text": ["low"]}, 300)': r"give a value, such as data\['text'\]",
         "train(np.arange(3), 300)": "values of the type int64; give one of strings",
-        "train(None, 300)": "expected a path, paths or an iterable of texts, got NoneType",
-        'train(["low"], "32k")': "vocab_size: expected an int, got '32k'",
-        'train(["low"], 300.5)': "vocab_size: expected an int, got 300.5",
-        'train(["low"], 300, [5])': "special token 5: expected str, got int",
         'BPETokenizer.train(["low"], 300, trainer="x")': r"'trainer'; help\(BPETokenizer.train\) says",
         'train(["low"], 300, initial=TOKENIZER)': r"expected a BPEModel.*give its \.model",
         'BPETokenizer.train(["low"], 300, pad_token=0)': "pad_token: expected a str or an AddedToken",
@@ -335,7 +292,6 @@ CALLS = {
         "BPETokenizer.from_pretrained(None)": "expected a path, got None",
         'BPETokenizer.from_pretrained("saved", paddin_side="left")': "did you mean 'padding_side'",
         "BPETokenizer.convert_from(5)": "expected a path, the name of an encoding of tiktoken",
-        'TOKENIZER("low", max_length="5")': "max_length: expected an int, got '5'",
         'TOKENIZER("low", return_offsets=True)': "did you mean 'return_offsets_mapping'",
         'TOKENIZER.encode("low", disallowed_special=5)': "disallowed_special: expected a list of str, got 5",
         "TOKENIZER.decode(None)": "token_ids: expected ids, got None",
@@ -345,22 +301,16 @@ CALLS = {
         'TOKENIZER.add_special_tokens(["<y>"])': r"expected roles .*add_tokens\(\[…\], special_tokens=True\)",
         "TOKENIZER.add_tokens(5)": "new_tokens: expected a list, got 5",
         "TOKENIZER.save_pretrained(None)": "save_directory: expected a path, got None",
-        "TOKENIZER.extend(TABLE, 3)": "got a DataFrame",
         'TOKENIZER.extend(["low"], 3, patern="x")': "did you mean 'pattern'",
-        "TOKENIZER.extend(5, 2)": "expected a path, paths or an iterable of texts, got int",
         "TOKENIZER.prune()": "prune: expected keep=ids; or text, or counts, with either vocab_size",
         'TOKENIZER.prune(["low"])': r"either vocab_size or min_count; got .*input=\['low'\]",
         'TOKENIZER.prune(WordCounts({"low": 5}), min_count=1, num_workers=2)': "num_workers is only for text",
         'TOKENIZER.prune(keep="low")': "keep: expected ids, got 'low'",
-        'BPEModel({"a": 0}, [])': "vocab: id 'a' is str, expected int",
-        'BPEModel({0: b"a"}, ["a b"])': "merge 0: expected a pair of bytes, got 'a b'",
         'analysis.compare(TOKENIZER, ["low"])': "tokenizers: expected a list of tokenizers, or",
-        "analysis.show(TOKENIZER, 5)": "text: expected str or bytes, got 5",
         "accelerate(TOKENIZER)": "got BPETokenizer; it needs no acceleration",
         'accelerate("folder")': r"got str; write accelerate\(AutoTokenizer\.from_pretrained\('folder'\)\)",
     },
     FileNotFoundError: {
-        'train("low lower", 300)': "a str is a path",
         'TOKENIZER.encode_files("no.txt", "ids")': "no file 'no.txt'; for texts in memory call encode_to_numpy",
         'BPETokenizer.from_pretrained("./typo")': "there is no such folder",
         'BPETokenizer.convert_from("missing.json")': "no file or folder 'missing.json'",
