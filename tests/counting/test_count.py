@@ -1,8 +1,6 @@
 import multiprocessing
-import os
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -40,15 +38,6 @@ def test_nothing_is_counted_of_nothing(tmp_path):
     empty.touch()
     for source in (empty, [empty, empty], [], (), iter([]), [""], [b""], [[]], [["", ""]], ["<x>"]):
         assert count(source, special_tokens=["<x>"]) == Counter()
-
-
-@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
-def test_a_pipe_is_read_to_its_end():
-    reading, writing = os.pipe()
-    os.write(writing, b"low low")
-    os.close(writing)
-    assert count(f"/dev/fd/{reading}") == {b"low": 1, b" low": 1}
-    os.close(reading)
 
 
 @pytest.mark.usefixtures("tiny_batches")

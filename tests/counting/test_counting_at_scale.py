@@ -264,17 +264,6 @@ def test_leftovers_of_a_crash_are_removed(corpus, tmp_path):
 
 
 @scaled
-def test_files_of_others_in_a_folder_are_left_alone(corpus, tmp_path):
-    work = tmp_path / "work"
-    work.mkdir()
-    for name in ("mine.run", "notes.txt"):
-        (work / name).write_bytes(b"mine")
-    counts = [count(corpus, work_dir=work, **SETTINGS) for _ in range(2)]
-    assert counts[0] == counts[1] == count(corpus, **SETTINGS)
-    assert (work / "mine.run").read_bytes() == (work / "notes.txt").read_bytes() == b"mine"
-
-
-@scaled
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"")])
 def test_a_damaged_folder_is_refused(corpus, tmp_path, damage):
     work = tmp_path / "work"

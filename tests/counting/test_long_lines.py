@@ -181,15 +181,6 @@ def test_a_window_that_takes_more_than_there_is_is_refused(tmp_path):
         [*read(shard, **options, max_bytes=1 << 24)]
 
 
-def test_lines_may_be_as_long_as_the_limit(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps({"text": "low " * 1000}))
-    size = path.stat().st_size
-    assert counting.count(Source(path, max_line_bytes=size)).total == 1001
-    with pytest.raises(ValueError, match="max_line_bytes"):
-        counting.count(Source(path, max_line_bytes=size - 1))
-
-
 def test_max_memory_decides_how_long_a_line_may_be(tmp_path, monkeypatch):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "low " * 500_000}))

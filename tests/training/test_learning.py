@@ -43,13 +43,6 @@ def test_merges_after_initial_merges_match_the_reference(counts, initial, max_me
     assert learn_merges(counts, max_merges=max_merges, initial=initial, **options) == expected
 
 
-@given(corpora, st.integers(0, 20), options)
-def test_initial_merges_that_never_apply_change_nothing(counts, max_merges, options):
-    expected = learn_merges(counts, max_merges=max_merges, **options)
-    initial = [(b"x", b"y"), (b"xy", b"a"), (b"zz", b"zz")]
-    assert learn_merges(counts, max_merges=max_merges, initial=initial, **options) == expected
-
-
 def test_initial_merges_apply_to_a_token_that_is_made_again():
     # The first keeps the third from making abc, until the merge that is learned makes it.
     initial = [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c"), (b"abc", b"d"), (b"d", b"abc")]

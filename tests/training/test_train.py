@@ -38,13 +38,6 @@ def test_the_example():
     assert vocab == dict(enumerate([*BYTES, b"<|endoftext|>", *(first + second for first, second in merges)]))
 
 
-def test_a_pair_that_a_tie_passed_over_may_never_come_back():
-    merges = train_bpe([EXAMPLE], num_merges=1000)[1]
-    assert merges[0] == (b"s", b"t")
-    assert (b"e", b"s") not in merges
-    assert max(len(first + second) for first, second in merges) == len(" newest")
-
-
 @given(documents, st.integers(0, 30), st.sampled_from(["gpt2", "cl100k", None]), st.sampled_from(["bytes", "observed"]))
 def test_merges_and_ids_are_those_of_the_definition(documents, num_merges, pattern, alphabet):
     specials = ["<|x|>", "<|y|>"]
@@ -106,17 +99,6 @@ def test_too_small_a_text_gives_fewer_tokens_and_a_warning(options, message):
     assert model.vocab_size == 257 + len(model.merges) < 262
 
 
-@pytest.mark.parametrize("tie_break", ["lexicographic", "huggingface"])
-@given(documents, st.integers(1, 6), st.integers(0, 3))
-def test_limits_of_length_and_frequency_are_kept(tie_break, documents, max_token_bytes, min_frequency):
-    options = {"pattern": None, "tie_break": tie_break, "max_token_bytes": max_token_bytes}
-    merges = train_bpe(documents * 2, num_merges=30, min_frequency=min_frequency, **options)[1]
-    assert all(len(first + second) <= max_token_bytes for first, second in merges)
-    text = "\0".join(documents * 2).encode()
-    assert all(text.count(first + second) >= 1 for first, second in merges)
-    assert not train_bpe(documents, num_merges=30, min_frequency=1 + len(text), **options)[1]
-
-
 @pytest.mark.parametrize(
     "options", [{"tie_break": "huggingface"}, {"min_frequency": 7}, {"max_token_bytes": 3}, {"length_penalty": 1}]
 )
@@ -133,15 +115,6 @@ def test_learned_tokens_never_contain_a_special_token(text):
     for pattern in ("gpt2", None):
         merges = train_bpe([text, text], num_merges=30, special_tokens=specials, pattern=pattern)[1]
         assert not [pair for pair in merges for special in specials if special.encode() in b"".join(pair)]
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"tie_break": "huggingface"}, {"pattern": None}, {"initial_alphabet": "observed"}]
-)
-def test_the_result_does_not_depend_on_the_number_of_workers(options):
-    one, two = (train(CORPUS, num_merges=40, special_tokens=["<|x|>"], num_workers=n, **options) for n in (1, 2))
-    assert one == two
-    assert one == train(CORPUS[::-1], num_merges=40, special_tokens=["<|x|>"], num_workers=2, **options)
 
 
 def never():
@@ -180,21 +153,6 @@ def test_wrong_options_are_refused_before_the_source_is_read():
             for method in (train, train_bpe):
                 with pytest.raises(error, match=message):
                     method(never(), **options)
-
-
-def test_wrong_sources_are_refused():
-    for source in [b"low", 5, None, [5]]:
-        with case(source), pytest.raises(TypeError, match="source: "):
-            train_bpe(source, num_merges=3)
-
-
-def test_an_interrupt_in_the_source_propagates():
-    def interrupted():
-        yield "low"
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train_bpe(interrupted(), num_merges=3)
 
 
 def test_progress_is_shown_on_standard_error_when_asked_for(capsys):

@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from hf_bpe import BPEModel, Source, WordCounts, count, train, train_bpe
-from hf_bpe.conversion import read_gpt2
 from hf_bpe.training import Superwords
 from hf_bpe.training import _checkpoint as merge_log
 from hf_bpe.training import _learning as learning
@@ -46,16 +45,6 @@ def test_unreachable_sizes_give_the_largest_possible_model():
     assert (len(small.merges), len(large.merges)) == (1, 2)
 
 
-def test_truncating_keeps_ids_and_what_no_merge_makes(test_data):
-    model = read_gpt2(test_data / "gpt2" / "vocab.json", test_data / "gpt2" / "merges.txt")
-    small = model.truncate(20_000)
-    assert small.vocab == {**{token_id: model.vocab[token_id] for token_id in range(19_999)}, 50_256: b"<|endoftext|>"}
-    assert small.merges == model.merges[: 20_000 - 257]
-    for wrong in (256, 50_258, 20_000.5):
-        with pytest.raises(ValueError, match=f"vocab_size: expected 257 to 50257, got {wrong}"):
-            model.truncate(wrong)
-
-
 @pytest.mark.parametrize("tie_break", TIES)
 def test_training_from_an_initial_model_continues_its_training(tie_break):
     options = {"tie_break": tie_break, "special_tokens": SPECIALS}
@@ -82,18 +71,6 @@ def test_a_merge_that_makes_an_old_token_takes_no_new_id():
     model = train(["ababab c ababab"], 6, initial=initial, initial_alphabet="observed")
     assert model.merges == [(b"a", b"b"), (b"ab", b"ab")]
     assert model.vocab == {**initial.vocab, 101: b" ", 102: b"abab"}
-
-
-def test_gpt2_continues_with_kept_ids(test_data):
-    model = read_gpt2(test_data / "gpt2" / "vocab.json", test_data / "gpt2" / "merges.txt")
-    with (test_data / "text" / "nonlatin.txt").open(encoding="utf-8") as file:
-        text = file.read(300_000)
-    larger = train([text], 50_300, initial=model)
-    assert larger.vocab_size == 50_300
-    assert {token_id: larger.vocab[token_id] for token_id in model.vocab} == model.vocab
-    assert larger.merges[:50_000] == model.merges
-    assert not {*larger.merges[50_000:]}.intersection(model.merges)
-    assert larger.special_tokens == ("<|endoftext|>",)
 
 
 # Counts.
