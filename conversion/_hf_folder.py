@@ -10,9 +10,9 @@ import tokenizers
 
 from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._folder.config import CONFIG_FILE, FOLDER_FEATURES
+from hf_bpe.formats._folder.digests import LAST
 from hf_bpe.formats._format import Format, Hints, Peer
-from hf_bpe.formats._integrity import LAST
-from hf_bpe.formats._tokenizer_config import CONFIG_FILE, FOLDER_FEATURES
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 
 TOKENIZER_FILE = "tokenizer.json"

@@ -17,7 +17,7 @@ from transformers.utils.hub import cached_file
 
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.visible import in_one_line
-from hf_bpe.formats._tokenizer_config import CONFIG_FILE
+from hf_bpe.formats._folder.config import CONFIG_FILE
 from hf_bpe.tokenizer._saving.folders import FOLDER_FILES, OTHER_FILES, OWN_FILES, passes_vocabulary
 
 _FILES = (*OWN_FILES, *OTHER_FILES, CONFIG_FILE)

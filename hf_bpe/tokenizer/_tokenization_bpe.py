@@ -24,11 +24,11 @@ from hf_bpe.encoding._added_tokens import as_special, special_tokens_in
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._decoding import default_decoding
 from hf_bpe.formats._definition import END_OF_TEXT
-from hf_bpe.formats._integrity import check_complete
+from hf_bpe.formats._folder.config import CONFIG_FILE, check_config
+from hf_bpe.formats._folder.digests import check_complete
 from hf_bpe.formats._setting_checks import check_special_tokens, check_token
 from hf_bpe.formats._settings import CHECKS, SETTINGS, Owner, Settings, setting_names
 from hf_bpe.formats._template import Template
-from hf_bpe.formats._tokenizer_config import CONFIG_FILE, check_config
 from hf_bpe.formats._tokenizer_json_writing import check_prefix_space
 from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern

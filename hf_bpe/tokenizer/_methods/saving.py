@@ -15,9 +15,9 @@ from transformers.utils import logging
 from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional, refuse_unknown
 from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.core._model import BPEModel
-from hf_bpe.formats._integrity import check_digests
+from hf_bpe.formats._folder.config import DIGESTS
+from hf_bpe.formats._folder.digests import check_digests
 from hf_bpe.formats._template import Template
-from hf_bpe.formats._tokenizer_config import DIGESTS
 from hf_bpe.formats._vocab_and_merges import write_gpt2
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING

@@ -16,8 +16,8 @@ from hf_bpe._utils.callers import warn_caller
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._folder.config import CONFIG_FILE
 from hf_bpe.formats._reading import read_json_object
-from hf_bpe.formats._tokenizer_config import CONFIG_FILE
 from hf_bpe.formats._verification.mismatch import Mismatch, find_mismatch
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 from hf_bpe.normalizers._growth import is_bounded

@@ -23,9 +23,9 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._folder.config import DIGESTS, check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._settings import NAMED_TOKENS, Owner, setting_names
-from hf_bpe.formats._tokenizer_config import DIGESTS, check_added_tokens, check_config, check_special_tokens_map
 from hf_bpe.formats._tokenizer_json import (
     added_tokens_of_json,
     definition_of_json,

@@ -17,9 +17,9 @@ from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.object_stores import StorageOptions, join, remove, transfer, upload
 from hf_bpe.formats._features import without_missing_features
-from hf_bpe.formats._integrity import LAST, check_digests, compute_digests
+from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS, FOLDER_FEATURES
+from hf_bpe.formats._folder.digests import LAST, check_digests, compute_digests
 from hf_bpe.formats._settings import Owner, setting_names
-from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS, FOLDER_FEATURES
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
 from hf_bpe.tokenizer._saving.folders import Folder

@@ -14,7 +14,7 @@ from typing import Any
 
 from hf_bpe._utils.files import interrupted_save
 from hf_bpe.core._model import BPEModel
-from hf_bpe.formats._tokenizer_config import CONFIG_FILE, DIGESTS
+from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS
 from hf_bpe.formats._tokenizer_json import read_tokenizer_json
 
 # Required files: fast tokenizers need the first, and BPETokenizer for characters; BPETokenizer for bytes and readers of

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe.formats._folder.config import content_of_token
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._settings import NAMED_TOKENS
-from hf_bpe.formats._tokenizer_config import content_of_token
 
 _MODEL_FILES = ("config.json", "generation_config.json")
 _SHOWN = 3

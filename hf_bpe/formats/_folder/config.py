@@ -13,7 +13,7 @@ from hf_bpe.formats._tokenizer_json import TOKENIZER_JSON_FEATURES
 CONFIG_FILE = "tokenizer_config.json"
 FOLDER_FEATURES = TOKENIZER_JSON_FEATURES | {"split_special_tokens", "names", "chat_template", "settings"}
 """Names of the FEATURES that a folder carries, with both files."""
-DIGESTS = "file_digests"  # file → digest, see hf_bpe.formats._integrity
+DIGESTS = "file_digests"  # file → digest, see hf_bpe.formats._folder.digests
 
 _NULL = type(None)
 _TYPES: dict[str, tuple[type, ...]] = {
