@@ -74,6 +74,18 @@ class Template:
         return cls(single, (*single, *second))
 
     @classmethod
+    def of_names(cls, names: Mapping[str, str | None], adds_bos: bool, adds_eos: bool) -> Template | None:
+        """Return the template that adds the named `bos_token` and `eos_token`.
+
+        Raises:
+            ValueError: there is no token to add.
+        """
+        tokens = {name: names.get(name) for name, adds in (("bos_token", adds_bos), ("eos_token", adds_eos)) if adds}
+        if missing := [name for name, token in tokens.items() if token is None]:
+            raise ValueError(f"add_{missing[0]}=True needs a {missing[0]}; none is set")
+        return cls.of_bos_eos(tokens.get("bos_token"), tokens.get("eos_token"))
+
+    @classmethod
     def from_json(cls, content: Any) -> Template:
         """Return a template from its JSON form: `single` and `pair`, as in TemplateProcessing of `tokenizer.json`.
 
@@ -185,6 +197,12 @@ def as_template(value: Template | Mapping[str, Any] | None) -> Template | None:
     """Return the template of a setting, which may be its JSON form; None for a template without tokens."""
     template = value if value is None or isinstance(value, Template) else Template.from_json(value)
     return template if template is not None and template.tokens else None
+
+
+def check_tokens(template: Template | None, ids: Mapping[str, int]) -> None:
+    """Raise a ValueError if a template has a token that is none of a tokenizer; `ids` has the ids of all."""
+    if missing := [token for token in (template.tokens if template else []) if token not in ids]:
+        raise ValueError(f"template: {missing[0]!r} is not a token of this tokenizer; add it first")
 
 
 def template_ids(build: Callable[..., list[int]], sequences: int, add_special_tokens: bool) -> TemplateIds | None:

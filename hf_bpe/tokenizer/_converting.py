@@ -11,21 +11,13 @@ from hf_bpe._utils.arguments import wrong_type
 from hf_bpe.core._model import BPEModel
 from hf_bpe.editing._remap import Remap
 from hf_bpe.encoding._added_tokens import as_special
+from hf_bpe.formats._construction import PERSISTENT, changed_settings, special_without_name
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, is_default
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.tokenizer._options import RESTORED
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._self_types import OwnTokenizer
-
-PERSISTENT = tuple(name for name, setting in SETTINGS.items() if setting.is_saved)
-"""Attributes that save_pretrained of transformers drops unless they are in init_kwargs."""
-
-# The model, where it was loaded from, and what the model or the template say.
-_NOT_IN_DEFINITION = {name for name, setting in SETTINGS.items() if not setting.is_in_definition}
-_NOT_IN_DEFINITION |= {"model", "tokenizer_file", "init_inputs"}
-_NO_LIMIT = 10**20  # transformers writes 10**30 for no model_max_length
 
 
 def check_definition(name: str, value: Any) -> Definition:
@@ -49,31 +41,18 @@ def check_edited(name: str, value: Any) -> Any:
     return value
 
 
-def _special_without_name(tokens: Mapping[int, Any], settings: Mapping[str, Any]) -> list[str]:
-    named = {*map(str, map(settings.get, NAMED_TOKENS))}
-    return [token.content for token in tokens.values() if token.special and token.content not in named]
-
-
-def changed_settings(tokenizer: OwnTokenizer) -> dict[str, Any]:
+def settings_of(tokenizer: OwnTokenizer) -> dict[str, Any]:
     """Return the settings of a tokenizer that are not the default."""
     settings = {**tokenizer.init_kwargs, **{name: getattr(tokenizer, name) for name in (*PERSISTENT, "chat_template")}}
-    settings["model_max_length"] = tokenizer.model_max_length if tokenizer.model_max_length < _NO_LIMIT else None
-    settings |= dict(tokenizer.pipeline.names)
-    extra = tokenizer.extra_special_tokens
-    is_implied = {*extra} == {*_special_without_name(tokenizer.pipeline.added_tokens, settings)}
-    settings["extra_special_tokens"] = None if is_implied else extra
-    return {
-        name: value
-        for name, value in settings.items()
-        if name not in _NOT_IN_DEFINITION and not is_default(name, value)
-    }
+    names, added = tokenizer.pipeline.names, tokenizer.pipeline.added_tokens
+    return changed_settings(settings, names, tokenizer.extra_special_tokens, added, tokenizer.model_max_length)
 
 
 def constructor_arguments(definition: Definition, model: BPEModel, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `BPETokenizer` for a definition and the model that runs, overridden by others."""
     tokens = {**definition.added_tokens, **overrides.get("added_tokens_decoder", {})}
     settings = {**definition.settings, **overrides}
-    settings.setdefault("extra_special_tokens", _special_without_name(tokens, settings))
+    settings.setdefault("extra_special_tokens", special_without_name(tokens, settings))
     return {**settings, "model": model, "added_tokens_decoder": tokens, RESTORED: True}
 
 

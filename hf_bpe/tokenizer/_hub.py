@@ -18,7 +18,15 @@ from transformers.utils.hub import cached_file
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.visible import in_one_line
 from hf_bpe.formats._folder.config import CONFIG_FILE
-from hf_bpe.tokenizer._saving.folders import FOLDER_FILES, OTHER_FILES, OWN_FILES, passes_vocabulary
+from hf_bpe.formats._folder.files import FOLDER_FILES, OTHER_FILES, OWN_FILES, passes_vocabulary
+
+HUB_ARGUMENTS = frozenset(
+    (
+        *("cache_dir", "code_revision", "force_download", "local_files_only", "proxies", "revision", "subfolder"),
+        *("token", "trust_remote_code", "use_fast", "_commit_hash", "_from_auto"),
+    )
+)
+"""Arguments of from_pretrained that say where the files are and who may run code."""
 
 _FILES = (*OWN_FILES, *OTHER_FILES, CONFIG_FILE)
 # What conversion reads besides the vocabulary. The code is compared with what is known of it, and not run.

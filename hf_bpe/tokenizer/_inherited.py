@@ -6,7 +6,6 @@ their names, which mean the same in every method. All values that transformers c
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from tokenizers import AddedToken
@@ -29,13 +28,11 @@ from hf_bpe._utils.arguments import (
     optional,
     short_repr,
 )
-from hf_bpe._utils.input_files import check_json_file
 from hf_bpe._utils.paths import check_output
-from hf_bpe.core._model import BPEModel, check_model
+from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._batch_layout import MAX_IDS
-from hf_bpe.formats._reading import read_json_object
+from hf_bpe.formats._construction import CONSTRUCTOR as CHECKS_OF_ALL
 from hf_bpe.formats._setting_checks import check_tokens
-from hf_bpe.formats._settings import CHECKS
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 
@@ -72,12 +69,7 @@ def _check_roles(name: str, value: Any) -> Any:
     return check_mapping(name, value)
 
 
-CONSTRUCTOR: dict[str, Check] = {
-    "vocab_file": optional(_check_vocab_file),
-    "merges_file": optional(check_path),
-    "model": optional(check_model),
-    **CHECKS,
-}
+CONSTRUCTOR: dict[str, Check] = {**CHECKS_OF_ALL, "vocab_file": optional(_check_vocab_file)}
 """Checks of the arguments of `BPETokenizer`."""
 
 ARGUMENTS: dict[str, Check] = {
@@ -112,21 +104,6 @@ class InheritedMethods(OwnTokenizer):
 
     Most of them are wrapped, not redefined, so their signatures follow transformers.
     """
-
-    @classmethod
-    def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Any:
-        # transformers parses these files without bounds, and does not name a damaged one.
-        paths = [Path(file) for file in files.values() if file is not None and file.endswith(".json")]
-        is_read = getattr(kwargs.get("_folder"), "tokenizer_json", "")
-        for file in paths:
-            if str(file) != is_read:
-                check_json_file(file)
-        try:
-            return super()._from_pretrained(files, name, *args, **kwargs)
-        except Exception:
-            for file in paths:
-                read_json_object(file)
-            raise
 
     def _get_padding_truncation_strategies(self, padding: Any = False, truncation: Any = None, **kwargs: Any) -> Any:
         # Every call of the tokenizer enters here.

@@ -17,8 +17,8 @@ from transformers.utils import logging
 
 from hf_bpe._utils.arguments import Function, refuse_unknown, short_repr
 from hf_bpe.formats._settings import SETTINGS, ModelSettings, Settings
+from hf_bpe.tokenizer._hub import HUB_ARGUMENTS
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR
-from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS
 from hf_bpe.training._train import TrainingOptions
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _SETTINGS = {*CONSTRUCTOR, *SETTINGS, RESTORED} | {
     *("max_len", "processor_class", "response_template", "response_schema", "chat_control_tokens", "auto_map"),
     *("model_specific_special_tokens", "backend", "files_loaded", "is_local", "local_files_only", "init_inputs"),
     *("clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output", "tokenizer_class"),
-    *("tokenizer_file", "_folder"),
+    "tokenizer_file",
 }
 _LOADING = {*LoadingOptions.__annotations__, *HUB_ARGUMENTS} | {
     *("gguf_file", "use_auth_token", "from_slow", "user_agent", "resume_download", "local_dir", "repo_type", "config"),

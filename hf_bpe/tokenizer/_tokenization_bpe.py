@@ -20,23 +20,20 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._normalized_texts import NormalizedTexts
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.encoding._added_tokens import as_special, special_tokens_in
+from hf_bpe.encoding._added_tokens import special_tokens_in
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.formats._construction import BOS_EOS_FLAGS, PERSISTENT, assemble, loading_call
 from hf_bpe.formats._decoding import default_decoding
-from hf_bpe.formats._definition import END_OF_TEXT
 from hf_bpe.formats._folder.config import CONFIG_FILE, check_config
 from hf_bpe.formats._folder.digests import check_complete
+from hf_bpe.formats._folder.files import needs_conversion
 from hf_bpe.formats._setting_checks import check_special_tokens, check_token
-from hf_bpe.formats._settings import CHECKS, SETTINGS, Owner, Settings, setting_names
-from hf_bpe.formats._template import Template
-from hf_bpe.formats._tokenizer_json_writing import check_prefix_space
-from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
-from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
+from hf_bpe.formats._settings import CHECKS, Settings
+from hf_bpe.normalizers._normalizer import AnyNormalizer
+from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.tokenizer import _converting as converting
-from hf_bpe.tokenizer._added_vocabulary import AddedTokens
 from hf_bpe.tokenizer._calls.direct import DirectMethods
-from hf_bpe.tokenizer._construction import find_model, loading_call, make_vocabulary
-from hf_bpe.tokenizer._hub import check_repository, repository_to_convert
+from hf_bpe.tokenizer._hub import HUB_ARGUMENTS, check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR, InheritedMethods
 from hf_bpe.tokenizer._methods.bulk import BulkMethods
 from hf_bpe.tokenizer._methods.calls import CallMethods
@@ -58,7 +55,6 @@ from hf_bpe.tokenizer._options import (
     with_options_from,
 )
 from hf_bpe.tokenizer._other_names import TokenizerType
-from hf_bpe.tokenizer._saving.folders import HUB_ARGUMENTS, needs_conversion
 from hf_bpe.training._initial_alphabet import learns_characters
 from hf_bpe.training._train import TrainingOptions, train
 
@@ -69,8 +65,6 @@ if TYPE_CHECKING:
     from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer
 else:
     from transformers.tokenization_python import PreTrainedTokenizer
-
-_BOS_EOS_FLAGS = ("add_bos_token", "add_eos_token")
 
 
 class BPETokenizer(
@@ -161,58 +155,26 @@ class BPETokenizer(
         signature: str | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        kwargs = check_settings(settings)
-        added_tokens = kwargs.get("added_tokens_decoder", {})
-        of_model = {
-            "pattern": Pattern.parse(pattern),
-            "normalizer": Normalizer.parse(normalizer).canonical,
-            "ignore_merges": ignore_merges,
-            "drop_missing_bytes": drop_missing_bytes,
-            "model_special_tokens": model_special_tokens,
-            "signature": signature,
+        arguments = {
+            **{"vocab_file": vocab_file, "merges_file": merges_file, "model": model},
+            **{"pattern": pattern, "normalizer": normalizer, "ignore_merges": ignore_merges, "signature": signature},
+            **{"model_special_tokens": model_special_tokens, "drop_missing_bytes": drop_missing_bytes},
         }
-        model, printable_vocab = find_model(
-            model, (vocab_file, merges_file), of_model, added_tokens.values(), kwargs.get("tokenizer_file")
-        )
-        own = {name: kwargs.pop(name) for name in setting_names(Owner.OURS) if name in kwargs}
-        template, adds_bos, adds_eos = own.pop("template", None), *(kwargs.pop(name, None) for name in _BOS_EOS_FLAGS)
-        check_prefix_space(model.pre_tokenizer, own.get("add_prefix_space", False))
-        empty_id = printable_vocab.pop("", None)  # of vocab.json
-        own["unused_tokens"] = ({} if empty_id is None else {"": empty_id}) | dict(own.get("unused_tokens") or {})
-        names = {token_id: str(token) for token_id, token in added_tokens.items()}
-        vocab, tokens = make_vocabulary(printable_vocab, own["unused_tokens"], names)
+        parts = assemble({**arguments, **check_settings(settings)})
         self._pipeline_cache = PipelineCache()
-        self._base = make_encoder(model)
-        self._template: Template | None = None
-        for name in setting_names(Owner.OURS):
-            if name != "template":  # its tokens are not known yet
-                setattr(self, name, own.get(name, SETTINGS[name].default))
-        self.decoder, self.encoder = tokens, vocab
-        self.total_vocab_size = len(vocab)  # transformers 5.0 and 5.1 add tokens before counting them
-
-        if END_OF_TEXT in model.special_tokens:
-            kwargs.setdefault("bos_token", END_OF_TEXT)
-            kwargs.setdefault("eos_token", END_OF_TEXT)
-        kwargs.setdefault("token_type_ids_pattern", "all_zeros")
-        special_tokens_pattern = kwargs.pop("special_tokens_pattern", None)
-        kwargs["special_tokens_pattern"] = None  # transformers 5.0 and 5.1 default to BERT's
-        super().__init__(**kwargs)
-        named = [token for token in special_tokens_in(kwargs) if isinstance(token, AddedToken)]
-        flags = {self._added_tokens_encoder[token.content]: as_special(token) for token in named}
-        added = {**self._added_tokens_decoder, **flags}  # transformers drops the flags
-        self._replace_added_tokens(AddedTokens.of(added, self.encoder))
-        # If the unnamed special tokens are given, added tokens need no other mark.
-        marked = {*self.all_special_tokens, *(self._added_tokens_encoder if "extra_special_tokens" in kwargs else ())}
-        if unmarked := [each for each in model.special_tokens if each not in marked]:
-            self._add_tokens(unmarked, True)
-        self.template = template
-        self.special_tokens_pattern = special_tokens_pattern
-        if adds_bos is not None or adds_eos is not None:  # as fast tokenizers take one without the other
-            self._set_bos_eos(adds_bos or False, adds_eos or False)
+        self._base = make_encoder(parts.model)
+        self._template = parts.template
+        for name, value in parts.own.items():
+            setattr(self, name, value)
+        self.decoder, self.encoder = parts.tokens, parts.vocab
+        self.total_vocab_size = len(parts.vocab)  # transformers 5.0 and 5.1 add tokens before counting them
+        kwargs = {"token_type_ids_pattern": "all_zeros", **parts.settings, "added_tokens_decoder": parts.added.tokens}
+        super().__init__(**kwargs, special_tokens_pattern=None)  # transformers 5.0 and 5.1 default to BERT's
+        self._replace_added_tokens(parts.added)
         # save_pretrained drops add_bos_token and add_eos_token; the saved template contains both.
-        persistent = (*converting.PERSISTENT, *_BOS_EOS_FLAGS)
+        persistent = (*PERSISTENT, *BOS_EOS_FLAGS)
         # The model stands for the files, but each parameter of the constructor has to be present.
-        kept = {"signature": signature, "model": model}
+        kept = {"signature": signature, "model": parts.model}
         self.init_kwargs.update({name: getattr(self, name) for name in persistent} | kept)
         self.deprecation_warnings = WarningsGiven()
         self.backend = "tokenizers"  # transformers checks this for support of offsets and words

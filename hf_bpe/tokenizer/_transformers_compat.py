@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import logging
 
+from hf_bpe.formats._folder.config import INSISTS
+
 logger = logging.get_logger(__name__)
 
-INSISTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 # The replacements of `clean_up_tokenization_spaces`, in this order.
 _CLEANED = (
     *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'")),
@@ -43,17 +42,3 @@ def cleans_up(tokenizer: Any, option: bool | None) -> bool:
         f"False, or {INSISTS} to True"
     )
     return False
-
-
-@contextmanager
-def constructor_errors() -> Iterator[None]:
-    """Reraise the error of a tokenizer's constructor.
-
-    Without protobuf, `from_pretrained` raises an ImportError instead before 5.6.
-    """
-    try:
-        yield
-    except ImportError as error:
-        if error.__context__ is None or "protobuf" not in str(error):
-            raise
-        raise error.__context__ from None

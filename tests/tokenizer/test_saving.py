@@ -12,6 +12,7 @@ from transformers import AddedToken, AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.conversion import write_gpt2
+from hf_bpe.formats._folder.read import Folder
 from hf_bpe.formats._verification.stress_texts import stress_texts
 from support.cases import case
 from support.hub import add_to_cache
@@ -347,14 +348,14 @@ def test_fast_tokenizer_with_more_tokens_is_saved_in_the_folder(two_folders, tmp
 
 def test_save_while_loading_gives_one_tokenizer_or_an_error(two_folders, tmp_path, monkeypatch):
     folder = mixed(two_folders, tmp_path / "mixed", [])
-    convert = BPETokenizer.convert_to_native_format
+    arguments = Folder.arguments
 
-    def save_first(**kwargs):
+    def save_first(read):
         monkeypatch.undo()
         BPETokenizer.from_pretrained(two_folders[1]).save_pretrained(folder)
-        return convert(**kwargs)
+        return arguments(read)
 
-    monkeypatch.setattr(BPETokenizer, "convert_to_native_format", save_first)
+    monkeypatch.setattr(Folder, "arguments", save_first)
     with pytest.raises(ValueError, match="is not the file that was saved with"):
         BPETokenizer.from_pretrained(folder)
 

@@ -9,7 +9,7 @@ from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe import BPETokenizer
-from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization, constructor_errors
+from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 from support.samples import make_tokenizer
 from support.transformers_features import skip_without
 
@@ -35,20 +35,6 @@ def test_spaces_are_cleaned_as_by_transformers(text):
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(PreTrainedTokenizerBase, "clean_up_tokenization")
         assert clean_up_tokenization(None, text) == expected
-
-
-def test_missing_protobuf_does_not_hide_an_error():
-    original = ValueError("raised by the constructor")
-    for missing, context, expected in (
-        ("protobuf", original, original),
-        ("protobuf", None, "requires protobuf"),
-        ("another library", original, "requires another library"),
-    ):
-        error = ImportError(f"requires {missing}")
-        error.__context__ = context
-        with pytest.raises((ValueError, ImportError)) as raised, constructor_errors():
-            raise error
-        assert raised.value is original if expected is original else str(raised.value) == expected
 
 
 def test_a_path_in_tokenizer_config_is_not_opened(tmp_path):

@@ -13,6 +13,7 @@ from hf_bpe.formats._tokenizer_json import TOKENIZER_JSON_FEATURES
 CONFIG_FILE = "tokenizer_config.json"
 FOLDER_FEATURES = TOKENIZER_JSON_FEATURES | {"split_special_tokens", "names", "chat_template", "settings"}
 """Names of the FEATURES that a folder carries, with both files."""
+INSISTS = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 DIGESTS = "file_digests"  # file → digest, see hf_bpe.formats._folder.digests
 
 _NULL = type(None)
@@ -61,27 +62,31 @@ def content_of_token(token: Any) -> str | None:
     return token if isinstance(token, str) else None
 
 
-def check_special_tokens_map(path: Path) -> None:
-    """Raise an error if a `special_tokens_map.json` is damaged.
+def check_special_tokens_map(path: Path) -> dict[str, Any]:
+    """Return the content of a `special_tokens_map.json`, or raise an error if it is damaged.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: the file is not a JSON object of tokens or lists of tokens; the message names the entry.
     """
-    for name, value in read_json_object(path).items():
+    content = read_json_object(path)
+    for name, value in content.items():
         for token in value if isinstance(value, list) else [value]:
             if token is not None and content_of_token(token) is None:
                 raise ValueError(f"{path}: {name}: expected a string or an object with a content, got {token!r:.80}")
+    return content
 
 
-def check_added_tokens(path: Path) -> None:
-    """Raise an error if an `added_tokens.json` is damaged.
+def check_added_tokens(path: Path) -> dict[str, int]:
+    """Return the content of an `added_tokens.json`, or raise an error if it is damaged.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: the file is not a JSON object of token to id, or has an id twice; the message names both.
     """
-    check_ids(read_json_object(path), str(path))
+    content = read_json_object(path)
+    check_ids(content, str(path))
+    return content
 
 
 def _check_added_token(where: str, token_id: str, token: Any) -> None:

@@ -17,13 +17,13 @@ from hf_bpe._utils.paths import check_output, local_path, output_url
 from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._folder.files import FOLDER_FILES
 from hf_bpe.formats._format import ReadFormat, WrittenFormat
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._options import check_settings
-from hf_bpe.tokenizer._saving.folders import FOLDER_FILES
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ConversionMethods(OwnTokenizer):
     @property
     def definition(self) -> Definition:
         """The definition of this tokenizer: model, added tokens and settings that are not the default."""
-        return Definition(self.model, self._added_tokens_decoder, converting.changed_settings(self))
+        return Definition(self.model, self._added_tokens_decoder, converting.settings_of(self))
 
     @classmethod
     @checked(definition=converting.check_definition)

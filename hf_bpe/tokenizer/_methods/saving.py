@@ -15,20 +15,20 @@ from transformers.utils import logging
 from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional, refuse_unknown
 from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.core._model import BPEModel
-from hf_bpe.formats._folder.config import DIGESTS
-from hf_bpe.formats._folder.digests import check_digests
+from hf_bpe.formats._folder.read import Folder
 from hf_bpe.formats._template import Template
 from hf_bpe.formats._vocab_and_merges import write_gpt2
-from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING
-from hf_bpe.tokenizer._saving.folders import Folder
-from hf_bpe.tokenizer._saving.save import check_auto_class, errors_of_files, is_copied, save, upload_folder
+from hf_bpe.tokenizer._saving.save import check_auto_class, is_copied, save, upload_folder
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 logger = logging.get_logger(__name__)
+
+# Arguments of transformers' `_from_pretrained`, some only in older releases.
+_OF_LOADING = ("token", "cache_dir", "local_files_only", "_commit_hash", "_is_local", "trust_remote_code")
 
 
 class SavingMethods(OwnTokenizer):
@@ -37,27 +37,16 @@ class SavingMethods(OwnTokenizer):
     _registered_for_auto_class = False
 
     @classmethod
-    def _from_pretrained(cls, files: dict[str, str | None], name: str, *args: Any, **kwargs: Any) -> Self:
-        folder = Folder.of(name, files, kwargs)  # files of a repository are in the cache
-        checked_files = {key: path for key, path in files.items() if kwargs.get(key) is None}
-        # Before 5.13 transformers opens a path in the file; arguments passed here override it.
-        settings = {key: files.get(key) for key in ("vocab_file", "merges_file", "tokenizer_file")} | kwargs
-        settings |= folder.listed_tokens(files)
-        with errors_of_files(folder, checked_files, kwargs):
-            tokenizer: Self = super()._from_pretrained(files, name, *args, _folder=folder, **settings)
-        # Checked last, because a save may replace the files meanwhile.
-        check_digests(folder.config, checked_files, tokenizer.model)
+    def _from_pretrained(
+        cls, files: dict[str, str | None], name: str, init_configuration: Any, *args: Any, **kwargs: Any
+    ) -> Self:
+        # Files of a repository are in the cache.
+        settings = {key: value for key, value in kwargs.items() if key not in _OF_LOADING}
+        folder = Folder.read(str(name), files, settings)
+        with folder.errors():
+            tokenizer = cls(*args, **folder.arguments(), **{RESTORED: True})
+        folder.check_digests(tokenizer.model)
         return tokenizer
-
-    @classmethod
-    @checked(tokenizer_file=optional(check_path))
-    def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
-        """Convert the `tokenizer.json` of other libraries; called by from_pretrained."""
-        folder: Folder | None = kwargs.pop("_folder", None)
-        kwargs.pop(DIGESTS, None)
-        if folder is not None and "pattern" in kwargs and kwargs["pattern"] == folder.config.get("pattern"):
-            kwargs["pattern"] = Pattern.read(kwargs["pattern"])
-        return {**(kwargs if folder is None else folder.settings(kwargs)), RESTORED: True}
 
     @classmethod
     def convert_added_tokens(cls, obj: Any, save: bool = False, add_type_field: bool = True) -> Any:

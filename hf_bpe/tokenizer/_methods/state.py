@@ -12,10 +12,10 @@ from hf_bpe._utils.arguments import check_flag, check_int, optional
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Encoder
 from hf_bpe.encoding._prefix_cache import PrefixCache
+from hf_bpe.formats._added_tokens import AddedTokens, add_tokens
 from hf_bpe.formats._definition import ENCODING_SETTINGS, encoding_options
 from hf_bpe.formats._pipeline import PIPELINE_SETTINGS, Pipeline
 from hf_bpe.formats._settings import CHECKS
-from hf_bpe.tokenizer._added_vocabulary import AddedTokens, add_tokens
 from hf_bpe.tokenizer._other_names import OTHER_NAMES
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 

@@ -7,7 +7,14 @@ from typing import Any
 
 from hf_bpe._utils.arguments import check_flag, check_ids, checked, optional
 from hf_bpe.encoding._encoder import TemplateIds
-from hf_bpe.formats._template import BOS_EOS_OF_PATTERN, PATTERN_OF_BOS_EOS, Template, as_template, template_ids
+from hf_bpe.formats._template import (
+    BOS_EOS_OF_PATTERN,
+    PATTERN_OF_BOS_EOS,
+    Template,
+    as_template,
+    check_tokens,
+    template_ids,
+)
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 
@@ -22,12 +29,7 @@ class TemplateMethods(OwnTokenizer):
     @template.setter
     def template(self, value: Template | Mapping[str, Any] | None) -> None:
         template = as_template(value)
-        if missing := [
-            token
-            for token in (template.tokens if template else [])
-            if token not in self._added_tokens_encoder and token not in self.encoder
-        ]:
-            raise ValueError(f"template: {missing[0]!r} is not a token of this tokenizer; add it first")
+        check_tokens(template, self.get_vocab())
         self._template = template
 
     @property
@@ -67,10 +69,7 @@ class TemplateMethods(OwnTokenizer):
             return
         bos = self.add_bos_token if add_bos is None else check_flag("add_bos_token", add_bos)
         eos = self.add_eos_token if add_eos is None else check_flag("add_eos_token", add_eos)
-        tokens = {name: getattr(self, name) for name, wanted in (("bos_token", bos), ("eos_token", eos)) if wanted}
-        if missing := [name for name, token in tokens.items() if token is None]:
-            raise ValueError(f"add_{missing[0]}=True needs a {missing[0]}; none is set")
-        self.template = Template.of_bos_eos(tokens.get("bos_token"), tokens.get("eos_token"))
+        self.template = Template.of_names({"bos_token": self.bos_token, "eos_token": self.eos_token}, bos, eos)
 
     @checked(token_ids_0=check_ids, token_ids_1=optional(check_ids))
     def build_inputs_with_special_tokens(

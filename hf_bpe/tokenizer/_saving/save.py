@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,11 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.object_stores import StorageOptions, join, remove, transfer, upload
 from hf_bpe.formats._features import without_missing_features
 from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS, FOLDER_FEATURES
-from hf_bpe.formats._folder.digests import LAST, check_digests, compute_digests
+from hf_bpe.formats._folder.digests import LAST, compute_digests
 from hf_bpe.formats._settings import Owner, setting_names
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
-from hf_bpe.tokenizer._saving.folders import Folder
 from hf_bpe.tokenizer._saving.verify_folder import verify_folder
-from hf_bpe.tokenizer._transformers_compat import constructor_errors
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._self_types import OwnTokenizer
@@ -33,21 +30,6 @@ TOKENIZER_FILE = "tokenizer.json"
 
 # The module that AutoTokenizer copies from a folder and runs to find our class.
 _SHIM = "tokenization_hf_bpe"
-
-
-@contextmanager
-def errors_of_files(folder: Folder, files: Mapping[str, str | None], settings: Mapping[str, Any]) -> Iterator[None]:
-    """Turn errors of loading into a ValueError if the files are damaged or mixed, and not the caller's settings."""
-    try:
-        with constructor_errors():
-            yield
-    except Exception as error:
-        check_digests(folder.config, files, None)  # mixed files of two tokenizers may fail anywhere
-        # Errors of transformers for malformed files, except for settings of the caller, which they name.
-        of_files = isinstance(error, (AttributeError, LookupError, RecursionError, TypeError))
-        if not of_files or any(str(error).startswith(f"{setting} ") for setting in settings):
-            raise
-        raise ValueError(f"{folder.name}: its files are not those of a tokenizer: {error!r:.200}") from error
 
 
 def save(

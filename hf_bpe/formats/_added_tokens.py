@@ -7,15 +7,15 @@ or after the call. Everything derived from all added tokens, such as the encoder
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tokenizers import AddedToken
-from transformers.utils import logging
 
 from hf_bpe.encoding._added_tokens import as_special
 
-logger = logging.get_logger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class AddedTokens(NamedTuple):

@@ -9,21 +9,26 @@ add tokens.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from tokenizers import AddedToken
-from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe._utils.callers import warn_caller
 from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
+from hf_bpe.formats._construction import assemble, check_arguments
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._folder.config import DIGESTS, check_added_tokens, check_config, check_special_tokens_map
+from hf_bpe.formats._folder.config import DIGESTS, INSISTS, check_config
+from hf_bpe.formats._folder.digests import check_complete, check_digests
+from hf_bpe.formats._folder.files import local_files, missing_vocabulary
+from hf_bpe.formats._folder.named_tokens import NamedTokens, names_token
+from hf_bpe.formats._folder.side_files import LegacyFiles, merge_settings
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._settings import NAMED_TOKENS, Owner, setting_names
 from hf_bpe.formats._tokenizer_json import (
@@ -33,7 +38,7 @@ from hf_bpe.formats._tokenizer_json import (
     parse_tokenizer_json,
     resolve_unk_token,
 )
-from hf_bpe.tokenizer._transformers_compat import INSISTS
+from hf_bpe.pretokenizers._pattern import Pattern
 
 _MODEL_SETTINGS = {*setting_names(Owner.MODEL)}.intersection(each.name for each in fields(BPEModel))
 # What PreTrainedTokenizerFast ignores.
@@ -41,119 +46,107 @@ _OWN_SETTINGS = {*setting_names(Owner.MODEL, Owner.OURS, Owner.PYTHON)}
 _KEPT_OF_CHARACTERS = {"errors", *setting_names(Owner.PYTHON)}
 # These classes take add_prefix_space from `tokenizer.json`; other classes build their own pre-tokenizer.
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")
-_OLD_FILES = {"special_tokens_map_file": check_special_tokens_map, "added_tokens_file": check_added_tokens}
-_STANDARD_NAMES = PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
-
-HUB_ARGUMENTS = frozenset(
-    (
-        *("cache_dir", "code_revision", "force_download", "local_files_only", "proxies", "revision", "subfolder"),
-        *("token", "trust_remote_code", "use_fast", "_commit_hash", "_from_auto"),
-    )
-)
-"""Arguments of from_pretrained that say where the files are and who may run code."""
-
-OWN_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
-OTHER_FILES = ("tekken.json", "tiktoken.model", "qwen.tiktoken")
-"""The names of files that only `BPETokenizer.convert_from` reads; any other `*.tiktoken` is one, too."""
-FOLDER_FILES = (
-    *OWN_FILES,
-    *OTHER_FILES,
-    "*.tiktoken",
-    *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json", "generation_config.json"),
-    *("chat_template.jinja", "additional_chat_templates/*.jinja"),
-    "tokenization_kimi.py",  # is compared with what is known of it, and not run
-)
-"""All files of a folder that loading and converting read, as patterns of paths in it."""
 
 
-def needs_conversion(folder: Path, options: Mapping[str, object]) -> bool:
-    """Return whether a local folder only holds a vocabulary that `BPETokenizer.convert_from` reads."""
-    if not folder.is_dir() or passes_vocabulary(options) or any((folder / name).is_file() for name in OWN_FILES):
-        return False
-    return any((folder / name).is_file() for name in OTHER_FILES) or any(folder.glob("*.tiktoken"))
+def read_folder(folder: str | os.PathLike[str], **arguments: Any) -> Definition:
+    """Return the definition of the tokenizer in a folder, as `BPETokenizer.from_pretrained` loads it.
+
+    Args:
+        folder: the folder.
+        arguments: settings that override those of the folder.
+
+    Raises, warns: see `BPETokenizer.from_pretrained`.
+    """
+    path = Path(folder)
+    check_complete(path)
+    read = Folder.read(str(folder), local_files(path), arguments)
+    with read.errors():
+        definition = assemble(check_arguments(read.arguments())).definition
+    read.check_digests(definition.model)
+    return definition
 
 
-def passes_vocabulary(options: Mapping[str, object]) -> bool:
-    """Return whether the caller of from_pretrained passes the vocabulary."""
-    return any(name in options for name in ("model", "vocab_file", "merges_file", "tokenizer_file", "gguf_file"))
-
-
-@dataclass(frozen=True)
+@dataclass
 class Folder:
     """The files of a folder or repository.
 
     Args:
         name: the folder or repository.
+        files: transformers' key of a file → its path, without those that the caller passes.
         config: the content of `tokenizer_config.json`.
-        overrides: names of the settings that the caller passes.
+        overrides: the settings that the caller passes.
+        legacy: the content of files that are read only if nothing else lists the added tokens, or None.
         tokenizer_json: the path of `tokenizer.json`, if the tokenizer is read from it.
         content: the content of `tokenizer.json`.
     """
 
     name: str
+    files: Mapping[str, str]
     config: Mapping[str, Any]
-    overrides: frozenset[str]
+    overrides: Mapping[str, Any]
+    legacy: LegacyFiles | None
     tokenizer_json: str = ""
     content: Mapping[str, Any] | None = None
-    _pipelines: list[Pipeline] = field(default_factory=list, repr=False, compare=False)
+    _pipeline: Pipeline | None = None  # kept until the tokenizer is made, which shares its encoder
 
     @classmethod
-    def of(cls, name: str | os.PathLike[str], files: Mapping[str, str | None], overrides: Mapping[str, Any]) -> Folder:
+    def read(cls, name: str, files: Mapping[str, str | None], overrides: Mapping[str, Any]) -> Folder:
         """Check the files of a folder or repository: transformers' key of each → its path, None if there is none.
 
         Raises:
             OSError: a file cannot be read.
             ValueError: a file is damaged, or the folder holds no readable tokenizer.
         """
-        of_caller = {kind: overrides[kind] for kind in ("vocab_file", "merges_file") if overrides.get(kind)}
-        paths = {kind: path for kind, path in files.items() if path is not None} | of_caller
+        paths = {key: path for key, path in files.items() if path is not None}
         config = check_config(Path(paths["tokenizer_config_file"])) if "tokenizer_config_file" in paths else {}
         if config.get("init_inputs"):
             raise ValueError(
                 f"{name}: tokenizer_config.json: init_inputs: expected none, got {config['init_inputs']!r}"
             )
-        # Only then does transformers read its legacy files and the added tokens of tokenizer.json.
-        is_old = "added_tokens_decoder" not in {*config, *overrides}
-        for kind, check in _OLD_FILES.items():
-            if is_old and kind in paths:
-                check(Path(paths[kind]))
-        folder = cls(str(name), config, frozenset(overrides))
-        vocabulary = {kind: kind in paths for kind in ("vocab_file", "merges_file")}
-        if "model" in overrides or (all(vocabulary.values()) and "pattern" in config):
+        legacy = None if "added_tokens_decoder" in {*config, *overrides} else LegacyFiles(paths)
+        folder = cls(name, paths, config, overrides, legacy)
+        has_vocab, has_merges = (key in paths or bool(overrides.get(key)) for key in ("vocab_file", "merges_file"))
+        if "model" in overrides or (has_vocab and has_merges and "pattern" in config):
             return folder
         # Other libraries that save such a folder again write neither.
-        if any(vocabulary.values()) and "pattern" in config:
-            missing = "merges.txt" if vocabulary["vocab_file"] else "vocab.json"
+        if (has_vocab or has_merges) and "pattern" in config:
+            missing = "merges.txt" if has_vocab else "vocab.json"
             raise ValueError(f"{name}: vocab.json and merges.txt of BPETokenizer belong together; {missing} is missing")
         if "tokenizer_file" in paths:
             path = paths["tokenizer_file"]
             content = parse_tokenizer_json(path, read_bounded(Path(path)))
-            if is_old and not isinstance(content.get("added_tokens"), list):
+            if legacy is not None and not isinstance(content.get("added_tokens"), list):
                 raise ValueError(f"{path}: added_tokens: expected a list, got {content.get('added_tokens')!r:.80}")
             return replace(folder, tokenizer_json=path, content=content)
-        if not all(vocabulary.values()):
-            raise ValueError(_missing(folder.name))
+        if not (has_vocab and has_merges):
+            raise ValueError(missing_vocabulary(name))
         return folder
 
-    def listed_tokens(self, files: Mapping[str, str | None]) -> dict[str, Any]:
-        """Return the argument in which transformers looks for added tokens before it parses `tokenizer.json` for them.
-
-        Empty if it looks in other files, too, or if the tokens are malformed, which it reports.
-        """
-        is_old = "added_tokens_decoder" not in {*self.config, *self.overrides}
-        if self.content is None or not is_old or any(map(files.get, _OLD_FILES)):
-            return {}
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn errors of loading into a ValueError if the files are damaged or mixed, and not the caller's settings."""
         try:
-            tokens = [dict(token) for token in self.content["added_tokens"]]
-            return {"added_tokens_decoder": {token.pop("id"): AddedToken(**token) for token in tokens}}
-        except (LookupError, TypeError, ValueError):
-            return {}
+            yield
+        except Exception as error:
+            self.check_digests(None)  # mixed files of two tokenizers may fail anywhere
+            # Errors for malformed files, except for settings of the caller, which they name.
+            of_files = isinstance(error, (AttributeError, LookupError, RecursionError, TypeError))
+            if not of_files or any(str(error).startswith(f"{setting} ") for setting in self.overrides):
+                raise
+            raise ValueError(f"{self.name}: its files are not those of a tokenizer: {error!r:.200}") from error
 
-    def settings(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments for BPETokenizer.
+    def check_digests(self, model: BPEModel | None) -> None:
+        """Raise an error if a file was not saved with the others; see `digests.check_digests`.
 
-        Args:
-            kwargs: the settings that transformers found in the files, and those of the caller.
+        Call it last, because a save may replace the files meanwhile.
+        """
+        check_digests(self.config, {key: path for key, path in self.files.items() if not self._passes(key)}, model)
+
+    def _passes(self, key: str) -> bool:
+        return self.overrides.get(key) is not None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments for BPETokenizer: what the files say, overridden by what the caller passes.
 
         Raises:
             ValueError: BPETokenizer cannot represent `tokenizer.json`, or the files contradict each other about ids or
@@ -162,37 +155,39 @@ class Folder:
         Warns:
             UserWarning: an added token has a different id in `tokenizer_config.json` or `added_tokens.json`.
         """
+        settings = merge_settings(self.config, self.files, self.overrides, self.legacy, self.content)
+        settings["name_or_path"] = self.name
+        if "pattern" in settings and settings["pattern"] == self.config.get("pattern"):
+            settings["pattern"] = Pattern.read(settings["pattern"])
         if self.content is None:
-            return {**kwargs}
+            return settings
         try:
-            return self._settings_of_tokenizer_json(kwargs)
+            return self._arguments_of_tokenizer_json(settings)
         except ValueError as error:
             raise ValueError(f"{self.tokenizer_json}: {error}") from None
 
-    def _settings_of_tokenizer_json(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def _arguments_of_tokenizer_json(self, merged: Mapping[str, Any]) -> dict[str, Any]:
         assert self.content is not None
-        ignored = _OWN_SETTINGS - self.overrides | {"vocab_file", "merges_file"}
+        ignored = _OWN_SETTINGS - self.overrides.keys() | {"vocab_file", "merges_file"}
         if DIGESTS in self.config and "pattern" not in self.config:  # BPETokenizer saved it, for characters
             ignored -= _KEPT_OF_CHARACTERS
         settings = padding_and_truncation(self.content)
         settings.pop("model_max_length", None)  # transformers does not read it from there
-        settings |= {name: value for name, value in kwargs.items() if name not in ignored}
+        settings |= {name: value for name, value in merged.items() if name not in ignored}
         if settings.get("clean_up_tokenization_spaces") and settings.get(INSISTS):
             raise ValueError(f"{INSISTS} is set in tokenizer_config.json; decoded text would differ")
-        special = {name: settings.pop(name) for name in [*settings] if _is_special(name)}
-        base = PreTrainedTokenizerBase(**special)  # it knows which settings name tokens
-        named = {name: token if token is None else str(token) for name, token in base._special_tokens_map.items()}
+        special = NamedTokens.of({name: settings.pop(name) for name in [*settings] if names_token(name)})
+        named: dict[str, str | None] = {**dict.fromkeys(NAMED_TOKENS), **{n: str(t) for n, t in special.names.items()}}
         of_file = added_tokens_of_json(self.content)
         added = of_file.copy()
         listed = settings.pop("added_tokens_decoder", {})
-        added.add(_tokens_that_transformers_adds(listed, base, added))
+        added.add(_tokens_that_transformers_adds(listed, special, added))
         self._warn_of_ids(listed, added)
         definition = definition_of_json({**self.content, "padding": None, "truncation": None}, added, of_file)
         named["unk_token"] = resolve_unk_token(definition, named["unk_token"])
-        pipeline = Pipeline.of(definition)
-        self._pipelines.append(pipeline)  # kept until the tokenizer is made, which shares its encoder
+        pipeline = self._pipeline = Pipeline.of(definition)
         self._check(definition, named)
-        specific = {name: token for name, token in named.items() if name not in _STANDARD_NAMES}
+        specific = {name: token for name, token in named.items() if name not in NAMED_TOKENS}
         # transformers names tokens by the other files only.
         of_json = {name: value for name, value in definition.settings.items() if name not in NAMED_TOKENS}
         of_model = {name: settings.pop(name) for name in _MODEL_SETTINGS if name in settings}
@@ -200,9 +195,9 @@ class Folder:
             **of_json,
             **settings,
             **{name: named[name] for name in ("bos_token", "eos_token")},  # explicit None, or they would get defaults
-            **{name: named[name] for name in _STANDARD_NAMES if named[name] is not None},
+            **{name: named[name] for name in NAMED_TOKENS if named[name] is not None},
             **({"model_specific_special_tokens": specific} if specific else {}),
-            "extra_special_tokens": [*map(str, base._extra_special_tokens)],
+            "extra_special_tokens": [*map(str, special.extra)],
             "model": replace(pipeline.model, **of_model) if of_model else pipeline.model,
             "added_tokens_decoder": dict(definition.added_tokens),
         }
@@ -238,47 +233,22 @@ class Folder:
             )
 
 
-def _is_special(name: str) -> bool:
-    if name in ("extra_special_tokens", "additional_special_tokens", "model_specific_special_tokens"):
-        return True
-    return name.endswith("_token") and name not in ("add_bos_token", "add_eos_token")
-
-
 def _tokens_that_transformers_adds(
-    listed: Mapping[int, AddedToken], base: PreTrainedTokenizerBase, added: AddedVocabulary
+    listed: Mapping[int, AddedToken], special: NamedTokens, added: AddedVocabulary
 ) -> list[AddedToken]:
     """Return the tokens that PreTrainedTokenizerFast adds to those of `tokenizer.json`, in the same order.
 
-    The ids in the other files, whose tokens are `listed`, decide only the order; `base` has the named tokens.
+    The ids in the other files, whose tokens are `listed`, decide only the order.
 
     Source: `TokenizersBackend.__init__` of transformers 5.23.
     """
     tokens: list[str | AddedToken] = [token for _, token in sorted(listed.items())]
-    contents = {*added.ids, *map(str, tokens)}
-    named = [token for token in base._special_tokens_map.values() if token is not None]
-    for token in (*named, *base._extra_special_tokens):
+    present = {*added.ids, *map(str, tokens)}
+    for token in (*special.names.values(), *special.extra):
         if not isinstance(token, (str, AddedToken)):
             raise ValueError(f"extra_special_tokens: expected strings and added tokens, got {token!r:.80}")
-        if str(token) not in contents:
+        if str(token) not in present:
             tokens.append(token)
-    names = {*map(str, named)}
+    names = {*map(str, special.names.values())}
     result = [AddedToken(token, special=True) if isinstance(token, str) else token for token in tokens]
     return [as_special(token) if token.content in names else token for token in result]
-
-
-def _missing(name: str) -> str:
-    """Return the message for a folder without a tokenizer, with advice for the files that it holds."""
-    is_folder = Path(name).is_dir()
-    files = sorted(path.name for path in Path(name).iterdir()) if is_folder else []
-    ways = {
-        ".gguf": "BPETokenizer.convert_from reads {file}",
-        "encoder.json": "rename {file} to vocab.json, and vocab.bpe to merges.txt",
-        ".model": "BPETokenizer.convert_from reads {file}, or says what does",
-    }
-    hints = [way.format(file=file) for ending, way in ways.items() for file in files if file.endswith(ending)]
-    holds = f"; it holds {', '.join(files[:8]) or 'nothing'}{', …' if len(files) > 8 else ''}" if is_folder else ""
-    return (
-        f"{name} is not a folder to load: expected tokenizer.json, which alone is enough, or vocab.json and merges.txt"
-        f"{holds}"
-        f"{'. ' if hints else ''}{'; '.join(hints[:2])}"
-    )

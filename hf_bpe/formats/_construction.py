@@ -1,0 +1,268 @@
+"""The parts of a tokenizer, made of the arguments of BPETokenizer's constructor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken
+
+from hf_bpe._utils.arguments import Check, check_path, optional
+from hf_bpe.core._model import BPEModel, check_model
+from hf_bpe.encoding._added_tokens import as_special, check_added_ids, special_tokens_in
+from hf_bpe.formats._added_tokens import AddedTokens, add_tokens
+from hf_bpe.formats._definition import END_OF_TEXT, Definition
+from hf_bpe.formats._folder.named_tokens import NamedTokens
+from hf_bpe.formats._settings import CHECKS, NAMED_TOKENS, SETTINGS, Owner, is_default, setting_names
+from hf_bpe.formats._template import BOS_EOS_OF_PATTERN, Template, as_template, check_tokens
+from hf_bpe.formats._tokenizer_json_writing import check_prefix_space, with_placeholders
+from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab
+from hf_bpe.normalizers._normalizer import Normalizer
+from hf_bpe.pretokenizers._pattern import Pattern
+
+PERSISTENT = tuple(name for name, setting in SETTINGS.items() if setting.is_saved)
+"""Attributes of a tokenizer that `save_pretrained` of transformers drops unless they are in `init_kwargs`."""
+
+BOS_EOS_FLAGS = ("add_bos_token", "add_eos_token")
+CONSTRUCTOR: dict[str, Check] = {
+    "vocab_file": optional(check_path),
+    "merges_file": optional(check_path),
+    "model": optional(check_model),
+    **CHECKS,
+}
+"""Checks of the arguments of `BPETokenizer`."""
+
+# The model, where it was loaded from, and what the model or the template say.
+_NOT_IN_DEFINITION = {name for name, setting in SETTINGS.items() if not setting.is_in_definition}
+_NOT_IN_DEFINITION |= {"model", "tokenizer_file", "init_inputs", "is_local", "local_files_only", "backend"}
+_NO_LIMIT = 10**20  # transformers writes 10**30 for no model_max_length
+_DEFAULTS_OF_MODEL = {
+    **{"pattern": "gpt2", "normalizer": None, "ignore_merges": False, "model_special_tokens": None},
+    **{"drop_missing_bytes": False, "signature": None},
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a tokenizer consists of.
+
+    Attributes:
+        model: the model.
+        vocab: printable token → id of the model, with placeholders for ids that have no token.
+        tokens: id → printable token.
+        added: all added tokens.
+        special: the tokens with a name, and the special tokens without one.
+        template: the special tokens that are added to sequences.
+        own: the settings of BPETokenizer alone, without the template.
+        settings: the arguments for transformers.
+    """
+
+    model: BPEModel
+    vocab: dict[str, int]
+    tokens: dict[int, str]
+    added: AddedTokens
+    special: NamedTokens
+    template: Template | None
+    own: dict[str, Any]
+    settings: dict[str, Any]
+
+    @property
+    def definition(self) -> Definition:
+        """The definition of the tokenizer."""
+        settings = {"token_type_ids_pattern": "all_zeros", **self.settings, **self.own, "template": self.template}
+        if isinstance(templates := settings.get("chat_template"), (list, tuple)):
+            settings["chat_template"] = {each["name"]: each["template"] for each in templates}
+        if "extra_special_tokens" not in settings:
+            settings.pop("additional_special_tokens", None)
+        limit = settings.get("model_max_length", settings.get("max_len"))
+        names = {name: str(token) for name, token in self.special.names.items()}
+        extra = [*map(str, self.special.extra)]
+        return Definition(
+            self.model, self.added.tokens, changed_settings(settings, names, extra, self.added.tokens, limit)
+        )
+
+
+def check_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `BPETokenizer` as their checks return them."""
+    return {name: CONSTRUCTOR[name](name, value) if name in CONSTRUCTOR else value for name, value in arguments.items()}
+
+
+def assemble(arguments: Mapping[str, Any]) -> Parts:
+    """Return the parts of the tokenizer that `BPETokenizer` makes of its arguments, which are checked.
+
+    Raises:
+        OSError, ValueError: see `BPETokenizer`.
+    """
+    settings = {**arguments}
+    model, *files = (settings.pop(name, None) for name in ("model", "vocab_file", "merges_file"))
+    of_model = {name: settings.pop(name, default) for name, default in _DEFAULTS_OF_MODEL.items()}
+    of_model["pattern"] = Pattern.parse(of_model["pattern"])
+    of_model["normalizer"] = Normalizer.parse(of_model["normalizer"]).canonical
+    listed = settings.pop("added_tokens_decoder", {})
+    model, printable_vocab = find_model(model, files, of_model, listed.values(), settings.get("tokenizer_file"))
+    own = {name: settings.pop(name, SETTINGS[name].default) for name in setting_names(Owner.OURS)}
+    template, adds_bos, adds_eos = own.pop("template"), *(settings.pop(name, None) for name in BOS_EOS_FLAGS)
+    check_prefix_space(model.pre_tokenizer, own["add_prefix_space"])
+    empty_id = printable_vocab.pop("", None)  # of vocab.json
+    own["unused_tokens"] = ({} if empty_id is None else {"": empty_id}) | dict(own["unused_tokens"] or {})
+    contents = {token_id: str(token) for token_id, token in listed.items()}
+    vocab, tokens = make_vocabulary(printable_vocab, own["unused_tokens"], contents)
+    if END_OF_TEXT in model.special_tokens:
+        settings.setdefault("bos_token", END_OF_TEXT)
+        settings.setdefault("eos_token", END_OF_TEXT)
+    special = NamedTokens.of(settings)
+    added = _all_added_tokens(model, vocab, AddedTokens.of(dict(listed), vocab), special, settings)
+    special = special._replace(extra=[*special.extra, *added.newly_special])
+    names = {name: str(token) for name, token in special.names.items()}
+    template = as_template(template)
+    if (pattern := settings.pop("special_tokens_pattern", None)) is not None:
+        if pattern not in BOS_EOS_OF_PATTERN:
+            raise ValueError(f"special_tokens_pattern: expected one of {[*BOS_EOS_OF_PATTERN]}, got {pattern!r}")
+        template = Template.of_names(names, *BOS_EOS_OF_PATTERN[pattern])
+    if adds_bos is not None or adds_eos is not None:  # as fast tokenizers take one without the other
+        template = Template.of_names(names, adds_bos or False, adds_eos or False)
+    check_tokens(template, {**vocab, **added.ids})
+    return Parts(model, vocab, tokens, added, special, template, own, settings)
+
+
+def _all_added_tokens(
+    model: BPEModel, vocab: Mapping[str, int], listed: AddedTokens, special: NamedTokens, settings: Mapping[str, Any]
+) -> AddedTokens:
+    """Return the added tokens in the arguments with special tokens that these do not list, by transformers' rules."""
+    contents = {*special.all}
+    missing = [content for content in special.all if content not in listed.ids]
+    added = add_tokens(missing, True, contents, listed, vocab, verbose=False)
+    named = [token for token in special_tokens_in(settings) if isinstance(token, AddedToken)]
+    flags = {added.ids[token.content]: as_special(token) for token in named}
+    added = AddedTokens.of({**added.tokens, **flags}, vocab)
+    # If the unnamed special tokens are given, added tokens need no other mark.
+    marked = {*contents, *(added.ids if "extra_special_tokens" in settings else ())}
+    unmarked = [each for each in model.special_tokens if each not in marked]
+    return add_tokens(unmarked, True, contents, added, vocab, verbose=False)
+
+
+def changed_settings(
+    settings: Mapping[str, Any],
+    names: Mapping[str, str],
+    extra: Sequence[str],
+    added_tokens: Mapping[int, AddedToken],
+    model_max_length: float | None,
+) -> dict[str, Any]:
+    """Return the settings of a tokenizer that are not the default."""
+    is_limited = model_max_length is not None and model_max_length < _NO_LIMIT
+    settings = {**settings, **names, "model_max_length": model_max_length if is_limited else None}
+    is_implied = {*extra} == {*special_without_name(added_tokens, settings)}
+    settings["extra_special_tokens"] = None if is_implied else [*extra]
+    return {
+        name: value
+        for name, value in settings.items()
+        if name not in _NOT_IN_DEFINITION and not is_default(name, value)
+    }
+
+
+def special_without_name(tokens: Mapping[int, AddedToken], settings: Mapping[str, Any]) -> list[str]:
+    """Return the contents of the special tokens that no setting names."""
+    named = {*map(str, map(settings.get, NAMED_TOKENS))}
+    return [token.content for token in tokens.values() if token.special and token.content not in named]
+
+
+# What BPETokenizer assumes of a model where its settings are not given.
+_DEFAULTS = {field.name: field.default for field in fields(BPEModel) if field.name in setting_names(Owner.MODEL)}
+
+
+def find_model(
+    model: BPEModel | None,
+    files: Sequence[str | os.PathLike[str] | None],
+    settings: Mapping[str, Any],
+    added_tokens: Iterable[AddedToken],
+    tokenizer_file: str | os.PathLike[str] | None = None,
+) -> tuple[BPEModel, dict[str, int]]:
+    """Return the model that `BPETokenizer` is given or reads from its files, and its printable vocabulary.
+
+    Settings are those of the model, canonical, by name. Unless they name special tokens, those of a file are the added
+    tokens that are special. `tokenizer_file` is what classes of transformers take instead, for the message.
+    """
+    vocab_file, merges_file = files
+    arguments = dict(settings)
+    signature = arguments.pop("signature")
+    if model is not None:
+        specials = arguments["model_special_tokens"]
+        arguments["pattern"] = arguments["pattern"].canonical
+        if (
+            any(file is not None for file in files)
+            or any(arguments[name] not in (default, getattr(model, name)) for name, default in _DEFAULTS.items())
+            or (specials is not None and {*specials} != {*model.special_tokens})
+        ):
+            got = ", ".join(f"{name}={value!r:.80}" for name, value in arguments.items())
+            raise ValueError(
+                "BPETokenizer takes either a model, or files and their settings; got "
+                f"{model}, {vocab_file=}, {merges_file=}, {got}"
+            )
+        model = model.with_signature(signature)
+        return model, model.printable_vocab()
+    if vocab_file is not None and merges_file is None:
+        raise ValueError(
+            "BPETokenizer takes vocab_file, a vocab.json, and merges_file; got only "
+            f"{os.fspath(vocab_file)!r}: write {loading_call(vocab_file)}"
+        )
+    if vocab_file is None and tokenizer_file is not None:
+        raise ValueError(
+            "BPETokenizer takes a model, or vocab_file and merges_file; got only "
+            f"tokenizer_file={os.fspath(tokenizer_file)!r}: write {loading_call(tokenizer_file)}"
+        )
+    if vocab_file is None or merges_file is None:
+        raise ValueError(
+            f"BPETokenizer needs a model, or vocab_file and merges_file; got {vocab_file=}, {merges_file=}"
+        )
+    specials = arguments.pop("model_special_tokens")
+    if specials is None:
+        specials = [token.content for token in added_tokens if token.special] or None
+    pattern = arguments.pop("pattern")
+    model, printable_vocab = read_gpt2_with_vocab(
+        vocab_file, merges_file, special_tokens=specials, pattern=pattern, leave_out_ordinary=True
+    )
+    return model.with_checked(**arguments).with_signature(signature), printable_vocab
+
+
+def loading_call(path: str | os.PathLike[str]) -> str:
+    """Return the call that loads a folder, a name of the Hub, or a file."""
+    file = Path(path)
+    if file.is_dir() or not file.suffix or not (file.is_file() or file.suffix == ".json"):
+        return f"BPETokenizer.from_pretrained({os.fspath(path)!r})"
+    if file.suffix == ".json":  # of a folder that has the settings, too
+        return f"BPETokenizer.from_pretrained({str(file.parent)!r})"
+    return f"BPETokenizer.convert_from({os.fspath(path)!r})"
+
+
+def make_vocabulary(
+    vocab: dict[str, int], unused: Mapping[str, int], added: Mapping[int, str]
+) -> tuple[dict[str, int], dict[int, str]]:
+    """Return printable token → id for all ids of a tokenizer, without gaps, and id → printable token.
+
+    Given are the tokens of the model, tokens to which no text is encoded, and id → content of added tokens.
+
+    Raises:
+        ValueError: a token or an id is in use by another, or there are far more ids than tokens.
+    """
+    vocab = _with_unused(vocab, unused)
+    tokens = dict(zip(vocab.values(), vocab, strict=True))
+    check_added_ids(added, vocab, tokens)
+    # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in the
+    # ids both would be wrong. An added token may have the id of a hole, as files of others have them.
+    filled = with_placeholders(vocab, added)
+    return filled, tokens if filled is vocab else dict(zip(filled.values(), filled, strict=True))
+
+
+def _with_unused(vocab: dict[str, int], unused: Mapping[str, int]) -> dict[str, int]:
+    if not unused:
+        return vocab
+    taken = {token_id: token for token, token_id in vocab.items()}
+    for token, token_id in unused.items():
+        if token in vocab or token_id in taken:
+            other = f"{taken.get(token_id, token)!r} {vocab.get(token, token_id)}"
+            raise ValueError(f"unused_tokens: {token!r:.80} {token_id}: the vocabulary has {other}")
+    return dict(sorted({**vocab, **unused}.items(), key=itemgetter(1)))

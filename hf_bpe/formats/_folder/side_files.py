@@ -1,0 +1,146 @@
+"""The settings that the files besides the vocabulary name, overridden by those of the caller.
+
+Source: `PreTrainedTokenizerBase._from_pretrained` of transformers 5.24.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken
+
+from hf_bpe.core._model import BPEModel
+from hf_bpe.formats._folder.config import DIGESTS, check_added_tokens, check_special_tokens_map
+from hf_bpe.formats._reading import read_json_object
+from hf_bpe.formats._settings import NAMED_TOKENS
+from hf_bpe.formats._template import Template
+
+_VOCABULARY = ("vocab_file", "merges_file", "tokenizer_file")
+_TEMPLATE_KEY = "chat_template_"
+
+
+class LegacyFiles:
+    """The content of the files that are only read if nothing lists the added tokens.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is damaged.
+    """
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        names, added = files.get("special_tokens_map_file"), files.get("added_tokens_file")
+        self.special_tokens_map = {} if names is None else check_special_tokens_map(Path(names))
+        self.added_tokens = {} if added is None else check_added_tokens(Path(added))
+
+
+def merge_settings(
+    config: Mapping[str, Any],
+    files: Mapping[str, str],
+    overrides: Mapping[str, Any],
+    legacy: LegacyFiles | None,
+    content: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Return the arguments of a tokenizer's constructor, with tokens that have flags as `AddedToken`.
+
+    Args:
+        config: the content of `tokenizer_config.json`.
+        files: transformers' key of a file → its path.
+        overrides: the arguments of the caller.
+        legacy: the content of the legacy files; None if they are not read.
+        content: the content of `tokenizer.json`, if it has been read.
+    """
+    settings = {name: value for name, value in config.items() if name not in ("tokenizer_class", "init_inputs")}
+    if "tokenizer_file" in files:
+        settings = {name: value for name, value in settings.items() if name not in ("add_bos_token", "add_eos_token")}
+    settings |= _chat_template(files) | dict(overrides)
+    if "additional_special_tokens" in settings and not settings.get("extra_special_tokens"):
+        settings["extra_special_tokens"] = settings.pop("additional_special_tokens")
+    specific = {name: settings.pop(name) for name in [*settings] if _is_model_specific(name, settings[name])}
+    if isinstance(settings.get("extra_special_tokens"), dict):
+        specific |= settings.pop("extra_special_tokens")
+    if specific:
+        settings["model_specific_special_tokens"] = specific
+    # Those of the configuration may be anywhere.
+    settings |= {key: files.get(key) for key in _VOCABULARY if overrides.get(key) is None}
+    if legacy is None:
+        tokens = [(int(token_id), _added_token(token)) for token_id, token in settings["added_tokens_decoder"].items()]
+    else:
+        _merge_special_tokens_map(settings, legacy.special_tokens_map, overrides)
+        tokens = _legacy_tokens(settings, legacy.added_tokens)
+        if content is None and "tokenizer_file" in files:
+            content = read_json_object(Path(files["tokenizer_file"]))
+        for entry in () if content is None else content["added_tokens"]:
+            tokens.append((entry["id"], AddedToken(**{name: entry[name] for name in entry if name != "id"})))
+    settings["added_tokens_decoder"] = dict(tokens)
+    settings = {name: _with_tokens(value) for name, value in settings.items() if name != DIGESTS}
+    by_content = {token.content: token for _, token in tokens}
+    named = {name: settings[name] for name in NAMED_TOKENS if settings.get(name) is not None}
+    return settings | {name: by_content.get(str(token), token) for name, token in named.items()}
+
+
+def _chat_template(files: Mapping[str, str]) -> dict[str, Any]:
+    """Return the setting of the files with chat templates, which override that of the configuration."""
+    keys = [key for key in files if key.startswith(_TEMPLATE_KEY)]
+    keys.sort(key="chat_template_file".__ne__)  # the default first
+    texts = {
+        "default" if key == "chat_template_file" else key.removeprefix(_TEMPLATE_KEY): Path(files[key]).read_text(
+            encoding="utf-8"
+        )
+        for key in keys
+    }
+    if not texts:
+        return {}
+    return {"chat_template": texts["default"] if [*texts] == ["default"] else texts}
+
+
+def _is_model_specific(name: str, value: Any) -> bool:
+    return name.endswith("_token") and name not in NAMED_TOKENS and isinstance(value, (str, AddedToken))
+
+
+def _added_token(token: Any) -> AddedToken:
+    token = AddedToken(**token) if isinstance(token, dict) else token
+    if not isinstance(token, AddedToken):
+        raise TypeError(
+            f"Found a {token.__class__} in the saved `added_tokens_decoder`, should be a dictionary or an AddedToken "
+            "instance"
+        )
+    return token
+
+
+def _merge_special_tokens_map(settings: dict[str, Any], names: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
+    for name, value in names.items():
+        if overrides.get(name):
+            continue
+        if name == "extra_special_tokens" and isinstance(value, list):
+            tokens = [AddedToken(**token, special=True) if isinstance(token, dict) else token for token in value]
+            before = settings.get(name) or []
+            value = [*before, *(token for i, token in enumerate(tokens) if token not in [*before, *tokens[:i]])]
+        elif name != "extra_special_tokens" and isinstance(value, dict):
+            value = AddedToken(**{**value, "special": True})
+        settings[name] = value
+    if isinstance(settings.get("extra_special_tokens"), dict):
+        settings.setdefault("model_specific_special_tokens", {}).update(settings.pop("extra_special_tokens"))
+
+
+def _legacy_tokens(settings: Mapping[str, Any], ids: Mapping[str, int]) -> list[tuple[int, AddedToken]]:
+    special = {str(settings[name]) for name in NAMED_TOKENS if settings.get(name)}
+    special.update(map(str, settings.get("extra_special_tokens") or []))
+    return [
+        (token_id, AddedToken(content, normalized=content not in special, special=content in special))
+        for content, token_id in ids.items()
+    ]
+
+
+def _with_tokens(value: Any) -> Any:
+    """Return a JSON value of a file with its added tokens as `AddedToken`."""
+    if isinstance(value, dict) and value.get("__type") == "AddedToken":
+        return AddedToken(**{name: value[name] for name in value if name != "__type"})
+    if isinstance(value, dict):
+        return {name: _with_tokens(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [*map(_with_tokens, value)]
+    if isinstance(value, BPEModel):  # the files hold it
+        return None
+    return value.to_json() if isinstance(value, Template) else value
