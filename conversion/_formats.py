@@ -22,6 +22,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.formats import _tokenizer_json as tokenizer_json
 from hf_bpe.formats import _vocab_and_merges as gpt2
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._folder.files import needs_conversion
 from hf_bpe.formats._format import Format, Hints
 from hf_bpe.formats._pipeline import without_idle_ignore_merges
 from hf_bpe.formats._settings import NAMED_TOKENS
@@ -124,7 +125,9 @@ def read(
 
 def _read(path: str | os.PathLike[str], format: str | None, hints: Hints) -> Definition:
     path = Path(path)
-    chosen = detect(path) if format is None else named_format(format)
+    chosen = None if format is None else named_format(format)
+    if chosen is None or (chosen is hf_folder.FORMAT and needs_conversion(path, {})):
+        chosen = detect(path)
     if chosen.name in READ_ONLY:  # of which some are a file or the folder that holds it
         path.stat()
     elif chosen.is_file and path.is_dir():

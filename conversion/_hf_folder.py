@@ -12,6 +12,7 @@ from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.config import CONFIG_FILE, FOLDER_FEATURES
 from hf_bpe.formats._folder.digests import LAST
+from hf_bpe.formats._folder.read import read_folder
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 
@@ -23,11 +24,9 @@ def _matches(path: Path, head: bytes) -> bool:
 
 
 def _read(path: Path, hints: Hints) -> Definition:
-    from hf_bpe.tokenizer import BPETokenizer
-
     tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in read_bounded(path / CONFIG_FILE)
     options: dict[str, Any] = {} if tells_pattern or hints.pattern == "auto" else {"pattern": hints.pattern}
-    return BPETokenizer.from_pretrained(path, local_files_only=True, **options).definition
+    return read_folder(path, **options)
 
 
 def _write(definition: Definition, path: Path) -> None:

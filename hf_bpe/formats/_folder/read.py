@@ -21,13 +21,13 @@ from hf_bpe._utils.callers import warn_caller
 from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import as_special
+from hf_bpe.formats._added_tokens import NamedTokens, names_token
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._construction import assemble, check_arguments
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.config import DIGESTS, INSISTS, check_config
 from hf_bpe.formats._folder.digests import check_complete, check_digests
 from hf_bpe.formats._folder.files import local_files, missing_vocabulary
-from hf_bpe.formats._folder.named_tokens import NamedTokens, names_token
 from hf_bpe.formats._folder.side_files import LegacyFiles, merge_settings
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._settings import NAMED_TOKENS, Owner, setting_names
