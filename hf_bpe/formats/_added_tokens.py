@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tokenizers import AddedToken
 
 from hf_bpe.encoding._added_tokens import as_special
-from hf_bpe.formats._settings import NAMED_TOKENS
+from hf_bpe.formats._settings import NAMED_TOKENS, SettingValues
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class NamedTokens(NamedTuple):
     extra: list[Any]
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> NamedTokens:
+    def of(cls, settings: SettingValues) -> NamedTokens:
         """Find the special tokens in settings.
 
         Source: `PreTrainedTokenizerBase.__init__` of transformers 5.24.

@@ -16,7 +16,7 @@ from hf_bpe.core._model import BPEModel, check_model
 from hf_bpe.encoding._added_tokens import as_special, check_added_ids, special_tokens_in
 from hf_bpe.formats._added_tokens import AddedTokens, NamedTokens, add_tokens
 from hf_bpe.formats._definition import END_OF_TEXT, Definition
-from hf_bpe.formats._settings import CHECKS, NAMED_TOKENS, SETTINGS, Owner, is_default, setting_names
+from hf_bpe.formats._settings import CHECKS, NAMED_TOKENS, SETTINGS, Owner, SettingValues, is_default, setting_names
 from hf_bpe.formats._template import BOS_EOS_OF_PATTERN, Template, as_template, check_tokens
 from hf_bpe.formats._tokenizer_json_writing import check_prefix_space, with_placeholders
 from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab
@@ -85,12 +85,12 @@ class Parts:
         )
 
 
-def check_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def check_arguments(arguments: SettingValues) -> dict[str, Any]:
     """Return the arguments of `BPETokenizer` as their checks return them."""
     return {name: CONSTRUCTOR[name](name, value) if name in CONSTRUCTOR else value for name, value in arguments.items()}
 
 
-def assemble(arguments: Mapping[str, Any]) -> Parts:
+def assemble(arguments: SettingValues) -> Parts:
     """Return the parts of the tokenizer that `BPETokenizer` makes of its arguments, which are checked.
 
     Raises:
@@ -129,7 +129,7 @@ def assemble(arguments: Mapping[str, Any]) -> Parts:
 
 
 def _all_added_tokens(
-    model: BPEModel, vocab: Mapping[str, int], listed: AddedTokens, special: NamedTokens, settings: Mapping[str, Any]
+    model: BPEModel, vocab: Mapping[str, int], listed: AddedTokens, special: NamedTokens, settings: SettingValues
 ) -> AddedTokens:
     """Return the added tokens in the arguments with special tokens that these do not list, by transformers' rules."""
     contents = {*special.all}
@@ -145,7 +145,7 @@ def _all_added_tokens(
 
 
 def changed_settings(
-    settings: Mapping[str, Any],
+    settings: SettingValues,
     names: Mapping[str, str],
     extra: Sequence[str],
     added_tokens: Mapping[int, AddedToken],
@@ -163,10 +163,20 @@ def changed_settings(
     }
 
 
-def special_without_name(tokens: Mapping[int, AddedToken], settings: Mapping[str, Any]) -> list[str]:
+def special_without_name(tokens: Mapping[int, AddedToken], settings: SettingValues) -> list[str]:
     """Return the contents of the special tokens that no setting names."""
     named = {*map(str, map(settings.get, NAMED_TOKENS))}
     return [token.content for token in tokens.values() if token.special and token.content not in named]
+
+
+def constructor_arguments(
+    definition: Definition, model: BPEModel | None = None, overrides: SettingValues | None = None
+) -> dict[str, Any]:
+    """Return the arguments of `BPETokenizer` for a definition, overridden by others; `model` is one that runs."""
+    tokens = {**definition.added_tokens, **(overrides or {}).get("added_tokens_decoder", {})}
+    settings = {**definition.settings, **(overrides or {})}
+    settings.setdefault("extra_special_tokens", special_without_name(tokens, settings))
+    return {**settings, "model": model or definition.model, "added_tokens_decoder": tokens}
 
 
 # What BPETokenizer assumes of a model where its settings are not given.
@@ -176,7 +186,7 @@ _DEFAULTS = {field.name: field.default for field in fields(BPEModel) if field.na
 def find_model(
     model: BPEModel | None,
     files: Sequence[str | os.PathLike[str] | None],
-    settings: Mapping[str, Any],
+    settings: SettingValues,
     added_tokens: Iterable[AddedToken],
     tokenizer_file: str | os.PathLike[str] | None = None,
 ) -> tuple[BPEModel, dict[str, int]]:

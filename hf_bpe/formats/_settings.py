@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from hf_bpe.formats._template import Template
 
 LeftOrRight = Literal["left", "right"]
+SettingValues = Mapping[str, Any]
+"""Settings by name, or the JSON object of a file with settings."""
 
 _NO_DEFAULT = object()
 _STRING, _FLAG, _NUMBER, _OBJECT, _LIST = (str,), (bool,), (int, float), (dict,), (list,)

@@ -11,7 +11,7 @@ from hf_bpe._utils.arguments import wrong_type
 from hf_bpe.core._model import BPEModel
 from hf_bpe.editing._remap import Remap
 from hf_bpe.encoding._added_tokens import as_special
-from hf_bpe.formats._construction import PERSISTENT, changed_settings, special_without_name
+from hf_bpe.formats._construction import PERSISTENT, changed_settings
 from hf_bpe.formats._definition import Definition
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.tokenizer._options import RESTORED
@@ -46,14 +46,6 @@ def settings_of(tokenizer: OwnTokenizer) -> dict[str, Any]:
     settings = {**tokenizer.init_kwargs, **{name: getattr(tokenizer, name) for name in (*PERSISTENT, "chat_template")}}
     names, added = tokenizer.pipeline.names, tokenizer.pipeline.added_tokens
     return changed_settings(settings, names, tokenizer.extra_special_tokens, added, tokenizer.model_max_length)
-
-
-def constructor_arguments(definition: Definition, model: BPEModel, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `BPETokenizer` for a definition and the model that runs, overridden by others."""
-    tokens = {**definition.added_tokens, **overrides.get("added_tokens_decoder", {})}
-    settings = {**definition.settings, **overrides}
-    settings.setdefault("extra_special_tokens", special_without_name(tokens, settings))
-    return {**settings, "model": model, "added_tokens_decoder": tokens, RESTORED: True}
 
 
 def arguments_to_retrain(

@@ -18,8 +18,8 @@ import pytest
 from transformers import AddedToken, AutoTokenizer
 
 from hf_bpe import BPETokenizer
+from hf_bpe.formats._folder import write as writing
 from hf_bpe.token_files import _documents as documents
-from hf_bpe.tokenizer._saving import save as saving
 from support.cases import case
 from support.patience import PATIENCE
 from support.processes import run_code
@@ -183,13 +183,13 @@ def test_a_copy_made_while_tokens_are_added_has_none_of_them(tokenizer, is_first
 
 def test_a_folder_saved_while_tokens_are_added_is_of_one_moment(tokenizer, tmp_path, monkeypatch):
     add, before = adding(tokenizer), tokenizer.get_vocab()
-    write = saving.render_tokenizer_json
+    write = writing.render_tokenizer_json
 
     def add_and_write(definition):
         add()
         return write(definition)
 
-    monkeypatch.setattr(saving, "render_tokenizer_json", add_and_write)
+    monkeypatch.setattr(writing, "render_tokenizer_json", add_and_write)
     tokenizer.save_pretrained(tmp_path)
     assert len(tokenizer) > len(before)
     assert BPETokenizer.from_pretrained(tmp_path).get_vocab() == before

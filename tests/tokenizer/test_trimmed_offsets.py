@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer, processors
 
 from hf_bpe import BPETokenizer
-from hf_bpe.tokenizer._saving import save as saving
+from hf_bpe.formats._folder import write as writing
 from support import commands
 
 SPECIALS = [("<s>", 256), ("</s>", 257)]
@@ -42,8 +42,8 @@ def test_a_file_that_gives_other_offsets_is_never_written(tmp_path, monkeypatch)
         backend.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> </s> $B </s>", SPECIALS)
         return backend.to_str(pretty=True)
 
-    whole = saving.render_tokenizer_json
-    monkeypatch.setattr(saving, "render_tokenizer_json", without_trimming)
+    whole = writing.render_tokenizer_json
+    monkeypatch.setattr(writing, "render_tokenizer_json", without_trimming)
     with pytest.raises(ValueError, match=r"(?s)tokenizers\.Tokenizer\.from_file gives different offsets\. offsets: ' "):
         tokenizer.save_pretrained(tmp_path / "out")
     assert not (tmp_path / "out").exists()

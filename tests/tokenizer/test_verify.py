@@ -12,12 +12,12 @@ from tokenizers import normalizers, processors
 from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.formats._folder import write as writing
 from hf_bpe.formats._verification.mismatch import find_mismatch
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts
 from hf_bpe.pretokenizers import Pattern, Split
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
-from hf_bpe.tokenizer._saving import save as saving
 from hf_bpe.tokenizer._saving.loaded_file import LoadedFile
 from support.cases import case
 from support.samples import CORPUS, SPECIALS, make_tokenizer
@@ -114,8 +114,8 @@ def test_damaged_tokenizer_json_leaves_the_old_files(tmp_path, monkeypatch, dama
     tokenizer = BPETokenizer(model=BPEModel(BYTES | {256: b"lo", 257: b"12"}, merges, (), r"\d|\D+"))
     tokenizer.save_pretrained(tmp_path)
     before = snapshot(tmp_path)
-    whole = saving.render_tokenizer_json
-    monkeypatch.setattr(saving, "render_tokenizer_json", lambda definition: damage(whole(definition)))
+    whole = writing.render_tokenizer_json
+    monkeypatch.setattr(writing, "render_tokenizer_json", lambda definition: damage(whole(definition)))
     with pytest.raises(ValueError, match=rf"(?s)tokenizers\.Tokenizer\.from_file {message}.*save with verify=False"):
         tokenizer.save_pretrained(tmp_path)
     assert snapshot(tmp_path) == before

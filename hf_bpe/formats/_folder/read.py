@@ -30,7 +30,7 @@ from hf_bpe.formats._folder.digests import check_complete, check_digests
 from hf_bpe.formats._folder.files import local_files, missing_vocabulary
 from hf_bpe.formats._folder.side_files import LegacyFiles, merge_settings
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._settings import NAMED_TOKENS, Owner, setting_names
+from hf_bpe.formats._settings import NAMED_TOKENS, Owner, SettingValues, setting_names
 from hf_bpe.formats._tokenizer_json import (
     added_tokens_of_json,
     definition_of_json,
@@ -82,15 +82,15 @@ class Folder:
 
     name: str
     files: Mapping[str, str]
-    config: Mapping[str, Any]
-    overrides: Mapping[str, Any]
+    config: SettingValues
+    overrides: SettingValues
     legacy: LegacyFiles | None
     tokenizer_json: str = ""
-    content: Mapping[str, Any] | None = None
+    content: SettingValues | None = None
     _pipeline: Pipeline | None = None  # kept until the tokenizer is made, which shares its encoder
 
     @classmethod
-    def read(cls, name: str, files: Mapping[str, str | None], overrides: Mapping[str, Any]) -> Folder:
+    def read(cls, name: str, files: Mapping[str, str | None], overrides: SettingValues) -> Folder:
         """Check the files of a folder or repository: transformers' key of each → its path, None if there is none.
 
         Raises:
@@ -166,7 +166,7 @@ class Folder:
         except ValueError as error:
             raise ValueError(f"{self.tokenizer_json}: {error}") from None
 
-    def _arguments_of_tokenizer_json(self, merged: Mapping[str, Any]) -> dict[str, Any]:
+    def _arguments_of_tokenizer_json(self, merged: SettingValues) -> dict[str, Any]:
         assert self.content is not None
         ignored = _OWN_SETTINGS - self.overrides.keys() | {"vocab_file", "merges_file"}
         if DIGESTS in self.config and "pattern" not in self.config:  # BPETokenizer saved it, for characters

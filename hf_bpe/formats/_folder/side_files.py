@@ -14,7 +14,7 @@ from tokenizers import AddedToken
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._folder.config import DIGESTS, check_added_tokens, check_special_tokens_map
 from hf_bpe.formats._reading import read_json_object
-from hf_bpe.formats._settings import NAMED_TOKENS
+from hf_bpe.formats._settings import NAMED_TOKENS, SettingValues
 from hf_bpe.formats._template import Template
 
 _VOCABULARY = ("vocab_file", "merges_file", "tokenizer_file")
@@ -36,11 +36,11 @@ class LegacyFiles:
 
 
 def merge_settings(
-    config: Mapping[str, Any],
+    config: SettingValues,
     files: Mapping[str, str],
-    overrides: Mapping[str, Any],
+    overrides: SettingValues,
     legacy: LegacyFiles | None,
-    content: Mapping[str, Any] | None,
+    content: SettingValues | None,
 ) -> dict[str, Any]:
     """Return the arguments of a tokenizer's constructor, with tokens that have flags as `AddedToken`.
 
@@ -109,7 +109,7 @@ def _added_token(token: Any) -> AddedToken:
     return token
 
 
-def _merge_special_tokens_map(settings: dict[str, Any], names: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
+def _merge_special_tokens_map(settings: dict[str, Any], names: SettingValues, overrides: SettingValues) -> None:
     for name, value in names.items():
         if overrides.get(name):
             continue
@@ -124,7 +124,7 @@ def _merge_special_tokens_map(settings: dict[str, Any], names: Mapping[str, Any]
         settings.setdefault("model_specific_special_tokens", {}).update(settings.pop("extra_special_tokens"))
 
 
-def _legacy_tokens(settings: Mapping[str, Any], ids: Mapping[str, int]) -> list[tuple[int, AddedToken]]:
+def _legacy_tokens(settings: SettingValues, ids: Mapping[str, int]) -> list[tuple[int, AddedToken]]:
     special = {str(settings[name]) for name in NAMED_TOKENS if settings.get(name)}
     special.update(map(str, settings.get("extra_special_tokens") or []))
     return [

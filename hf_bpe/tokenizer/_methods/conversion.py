@@ -16,6 +16,7 @@ from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe._utils.paths import check_output, local_path, output_url
 from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
+from hf_bpe.formats._construction import constructor_arguments
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.files import FOLDER_FILES
 from hf_bpe.formats._format import ReadFormat, WrittenFormat
@@ -23,7 +24,7 @@ from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.tokenizer import _converting as converting
-from hf_bpe.tokenizer._options import check_settings
+from hf_bpe.tokenizer._options import RESTORED, check_settings
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class ConversionMethods(OwnTokenizer):
     def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
         """Create a tokenizer from a definition; `kwargs` override its settings."""
         pipeline = Pipeline.of(definition)  # whose encoder the constructor shares as long as it is here
-        return cls(**converting.constructor_arguments(definition, pipeline.model, check_settings(kwargs)))
+        arguments = constructor_arguments(definition, pipeline.model, check_settings(kwargs))
+        return cls(**arguments, **{RESTORED: True})
 
     @checked(edited=converting.check_edited)
     def with_model(self, edited: Edited) -> tuple[Self, Remap]:

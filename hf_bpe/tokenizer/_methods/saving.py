@@ -6,7 +6,6 @@ import copy
 import os
 import tempfile
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,7 @@ from transformers.utils import logging
 
 from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional, refuse_unknown
 from hf_bpe._utils.paths import check_destination, check_output, is_url
-from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._folder.read import Folder
-from hf_bpe.formats._template import Template
 from hf_bpe.formats._vocab_and_merges import write_gpt2
 from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING
 from hf_bpe.tokenizer._saving.save import check_auto_class, is_copied, save, upload_folder
@@ -47,15 +44,6 @@ class SavingMethods(OwnTokenizer):
             tokenizer = cls(*args, **folder.arguments(), **{RESTORED: True})
         folder.check_digests(tokenizer.model)
         return tokenizer
-
-    @classmethod
-    def convert_added_tokens(cls, obj: Any, save: bool = False, add_type_field: bool = True) -> Any:
-        """Convert settings to JSON values or back; called by save_pretrained and from_pretrained."""
-        if isinstance(obj, BPEModel):  # stored in the vocabulary files
-            return None
-        if isinstance(obj, Template):
-            return obj.to_json()
-        return super().convert_added_tokens(obj, save=save, add_type_field=add_type_field)
 
     # Saving.
 
@@ -126,6 +114,10 @@ class SavingMethods(OwnTokenizer):
         >>> isinstance(AutoTokenizer.from_pretrained("for-everybody"), PreTrainedTokenizerFast)
         True
         """
+        if legacy_format is False:
+            raise ValueError(
+                "Only fast tokenizers (instances of PreTrainedTokenizerFast) can be saved in non legacy format."
+            )
         if portable and push_to_hub:
             raise ValueError(
                 "portable=True with push_to_hub=True: transformers would save again for the upload, not portable; save "
@@ -143,8 +135,8 @@ class SavingMethods(OwnTokenizer):
         repo_id = hub_options.pop("repo_id", Path(save_directory).name)
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         snapshot = self._with_named_tokens()  # for all files, because another thread may add tokens
-        write = partial(super(SavingMethods, snapshot).save_pretrained, legacy_format=legacy_format, **kwargs)
-        written = save(snapshot, write, save_directory, prefix, portable=portable, verify=verify)
+        jinja = bool(kwargs.get("save_jinja_files", True))
+        written = save(snapshot, save_directory, prefix, portable=portable, verify=verify, save_jinja_files=jinja)
         if push_to_hub:
             snapshot.push_to_hub(repo_id, **hub_options)
         return written

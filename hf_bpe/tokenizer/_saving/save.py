@@ -1,32 +1,27 @@
-"""Saving and loading of BPETokenizer, with verified folders that give the same ids in every loader.
-
-This corrects what transformers' `save_pretrained` omits or gets wrong.
-"""
+"""Saving of BPETokenizer: verified folders that give the same ids in every loader."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from transformers.dynamic_module_utils import custom_object_save
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.object_stores import StorageOptions, join, remove, transfer, upload
 from hf_bpe.formats._features import without_missing_features
-from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS, FOLDER_FEATURES
-from hf_bpe.formats._folder.digests import LAST, compute_digests
-from hf_bpe.formats._settings import Owner, setting_names
-from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
+from hf_bpe.formats._folder.config import FOLDER_FEATURES
+from hf_bpe.formats._folder.digests import LAST
+from hf_bpe.formats._folder.write import write_beside_vocabulary
 from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
 from hf_bpe.tokenizer._saving.verify_folder import verify_folder
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._self_types import OwnTokenizer
-
-TOKENIZER_FILE = "tokenizer.json"
 
 # The module that AutoTokenizer copies from a folder and runs to find our class.
 _SHIM = "tokenization_hf_bpe"
@@ -34,20 +29,19 @@ _SHIM = "tokenization_hf_bpe"
 
 def save(
     tokenizer: OwnTokenizer,
-    write: Callable[[Path], object],
     save_directory: str | os.PathLike[str],
     prefix: str,
     *,
     portable: bool,
     verify: bool,
+    save_jinja_files: bool = True,
 ) -> tuple[str, ...]:
-    """Save a tokenizer, which no other thread changes; `write` saves what transformers does in a folder."""
+    """Save a tokenizer, which no other thread changes."""
     with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
-        write(staging)
         carried = without_missing_features(tokenizer.definition, FOLDER_FEATURES, "hf")
-        content = render_tokenizer_json(carried)
-        (staging / TOKENIZER_FILE).write_text(content, encoding="utf-8", newline="\n")
-        _finish_config(tokenizer, staging, portable)
+        tokenizer.save_vocabulary(str(staging))
+        settings = _settings_to_save(tokenizer, staging, portable)
+        write_beside_vocabulary(carried, staging, settings, tokenizer.vocab_size, save_jinja_files=save_jinja_files)
         if verify:
             verify_folder(staging, tokenizer)
             warn_of_existing_files(tokenizer, Path(save_directory), staging, prefix)
@@ -92,18 +86,30 @@ def is_copied(cls: type) -> bool:
     return cls.__module__.startswith("transformers_modules.")
 
 
-def _finish_config(tokenizer: OwnTokenizer, folder: Path, portable: bool) -> None:
-    """Correct the `tokenizer_config.json` that transformers wrote."""
-    path = folder / CONFIG_FILE
-    config = json.loads(path.read_text(encoding="utf-8"))
-    auto_map = config.pop("auto_map", None) or {}
+def _settings_to_save(tokenizer: OwnTokenizer, folder: Path, portable: bool) -> dict[str, Any]:
+    """Return what `tokenizer_config.json` says of a tokenizer, and write the code that its `auto_map` names."""
+    names = [*tokenizer.init_kwargs, "model_max_length", "chat_template"]
+    settings = {
+        **tokenizer.init_kwargs,
+        **{name: getattr(tokenizer, name) for name in names if hasattr(tokenizer, name)},
+    }
+    settings |= tokenizer.special_tokens_map
+    if tokenizer._extra_special_tokens:
+        settings["extra_special_tokens"] = tokenizer.extra_special_tokens
+    of_transformers = {name: getattr(tokenizer, name, None) for name in ("response_template", "chat_control_tokens")}
+    of_transformers |= {name: getattr(tokenizer, f"_{name}", None) for name in ("auto_map", "processor_class")}
+    settings |= {name: value for name, value in of_transformers.items() if value is not None}
+    settings["tokenizer_class"] = type(tokenizer).__name__
+    if tokenizer._auto_class is not None:
+        custom_object_save(tokenizer, str(folder), config=settings)  # copies the source of the class
+    auto_map = settings.pop("auto_map", None) or {}
     auto_map = dict(auto_map) if isinstance(auto_map, dict) else {"AutoTokenizer": auto_map}
     if portable:
         auto_map.pop("AutoTokenizer", None)
-        config["tokenizer_class"] = "PreTrainedTokenizerFast"
-        if "extra_special_tokens" in config:  # has a different meaning there
-            config["additional_special_tokens"] = config.pop("extra_special_tokens")
-    elif tokenizer._auto_class is None:  # otherwise transformers has copied the source of the class and written the map
+        settings["tokenizer_class"] = "PreTrainedTokenizerFast"
+        if "extra_special_tokens" in settings:  # has a different meaning there
+            settings["additional_special_tokens"] = settings.pop("extra_special_tokens")
+    elif tokenizer._auto_class is None:
         loaded = auto_map.pop("AutoTokenizer", None)
         if _needs_shim(type(tokenizer), loaded):
             auto_map["AutoTokenizer"] = [f"{_SHIM}.{type(tokenizer).__name__}", None]
@@ -111,17 +117,7 @@ def _finish_config(tokenizer: OwnTokenizer, folder: Path, portable: bool) -> Non
             module = "hf_bpe" if module.startswith("hf_bpe.") else module
             line = f"from {module} import {type(tokenizer).__name__}  # found here by AutoTokenizer\n"
             (folder / f"{_SHIM}.py").write_text(line, encoding="utf-8", newline="\n")
-    if auto_map:
-        config["auto_map"] = auto_map
-    config.pop("model", None)  # stored in the other files
-    if not tokenizer.model.alphabet.is_bytes:  # the folder is read from tokenizer.json, which says the same
-        for name in (*setting_names(Owner.MODEL), *setting_names(Owner.OURS)):
-            if name != "errors":
-                config.pop(name, None)
-    config["signature"] = tokenizer.model.signature
-    config[DIGESTS] = compute_digests(folder)
-    text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    path.write_text(text, encoding="utf-8", newline="\n")
+    return {**settings, "auto_map": auto_map} if auto_map else settings
 
 
 def _needs_shim(cls: type, loaded: Any) -> bool:

@@ -1,0 +1,124 @@
+"""Writing of folders for transformers, which give the same ids in every loader."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken
+
+from hf_bpe.core._model import BPEModel
+from hf_bpe.formats._construction import PERSISTENT, assemble, check_arguments, constructor_arguments
+from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS
+from hf_bpe.formats._folder.digests import compute_digests
+from hf_bpe.formats._settings import SETTINGS, Owner, SettingValues, setting_names
+from hf_bpe.formats._template import Template
+from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
+from hf_bpe.formats._vocab_and_merges import write_gpt2
+
+TOKENIZER_FILE = "tokenizer.json"
+
+# In the other files, of this loading, or found anew where the folder is loaded.
+_NOT_SAVED = {
+    *("model", "vocab_file", "merges_file", "tokenizer_file", "special_tokens_map_file", "name_or_path"),
+    *("add_bos_token", "add_eos_token", "files_loaded", "device_map", "slow_tokenizer_class"),
+}
+_NO_LIMIT = int(1e30)  # as transformers writes no model_max_length
+
+
+def write_folder(definition: Definition, folder: Path) -> None:
+    """Write a definition as `BPETokenizer.save_pretrained` does, in an empty folder, without verification.
+
+    Raises:
+        OSError: a file cannot be written.
+        ValueError: the files cannot carry the definition.
+    """
+    parts = assemble(check_arguments(constructor_arguments(definition)))
+    model = parts.model
+    if model.alphabet.is_bytes:
+        write_gpt2(model, folder)
+    settings = {
+        **{name: SETTINGS[name].default for name in PERSISTENT},
+        **parts.settings,
+        **{name: getattr(model, name) for name in ("pattern", "normalizer", "ignore_merges", "drop_missing_bytes")},
+        **parts.own,
+        **{"model_special_tokens": [*model.special_tokens], "template": parts.template},
+        **{name: str(token) for name, token in parts.special.names.items()},
+        **{"extra_special_tokens": [*map(str, parts.special.extra)], "tokenizer_class": "BPETokenizer"},
+    }
+    limit = settings.get("model_max_length", settings.get("max_len"))
+    settings["model_max_length"] = _NO_LIMIT if limit is None else limit
+    write_beside_vocabulary(parts.definition, folder, settings, len(parts.vocab))
+
+
+def write_beside_vocabulary(
+    definition: Definition,
+    folder: Path,
+    settings: SettingValues,
+    vocab_size: int,
+    *,
+    save_jinja_files: bool = True,
+) -> None:
+    """Write what a folder holds besides `vocab.json` and `merges.txt`.
+
+    Args:
+        definition: the tokenizer.
+        folder: the folder, in which the vocabulary has been written.
+        settings: what `tokenizer_config.json` says besides the added tokens.
+        vocab_size: the number of tokens of the model, placeholders included.
+        save_jinja_files: whether to write chat templates as files rather than in `tokenizer_config.json`.
+    """
+    added, model = definition.added_tokens, definition.model
+    if later := {token.content: token_id for token_id, token in added.items() if token_id >= vocab_size}:
+        _write_json(folder / "added_tokens.json", later)
+    _write(folder / TOKENIZER_FILE, render_tokenizer_json(definition))
+    config = {name: _to_json(value) for name, value in settings.items() if name not in _NOT_SAVED}
+    config |= _write_chat_templates(folder, config.pop("chat_template", None), save_jinja_files)
+    config["added_tokens_decoder"] = {token_id: token.__getstate__() for token_id, token in added.items()}
+    if not model.alphabet.is_bytes:  # the folder is read from tokenizer.json, which says the same
+        for name in {*setting_names(Owner.MODEL, Owner.OURS)} - {"errors"}:
+            config.pop(name, None)
+    config |= {"signature": model.signature, DIGESTS: compute_digests(folder)}
+    _write_json(folder / CONFIG_FILE, config)
+
+
+def _write_chat_templates(folder: Path, templates: Any, save_jinja_files: bool) -> dict[str, Any]:
+    """Write chat templates, one or several by name; return what `tokenizer_config.json` says of them."""
+    if templates is None:
+        return {}
+    if not save_jinja_files:
+        several = isinstance(templates, dict)
+        texts = [{"name": name, "template": text} for name, text in templates.items()] if several else templates
+        return {"chat_template": texts}
+    for name, text in (templates if isinstance(templates, dict) else {"default": templates}).items():
+        path = folder / "chat_template.jinja"
+        if name != "default":
+            path = folder / "additional_chat_templates" / f"{name}.jinja"
+            path.parent.mkdir(exist_ok=True)
+            if path.resolve().parent != path.parents[0].resolve() or Path(name).name != name:
+                raise ValueError(f"Invalid chat template name: {name!r}")
+        path.write_text(text, encoding="utf-8")
+    return {}
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, AddedToken):
+        return {**value.__getstate__(), "__type": "AddedToken"}
+    if isinstance(value, dict):
+        return {name: _to_json(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [*map(_to_json, value)]
+    if isinstance(value, BPEModel):  # the files hold it
+        return None
+    return value.to_json() if isinstance(value, Template) else value
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    _write(path, json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
