@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -193,6 +193,7 @@ def write(
     verify: bool = True,
     against: tuple[Path, Format] | None = None,
     files: Sequence[Path] = (),
+    check_folder: Callable[[Path], object] | None = None,
 ) -> tuple[Path, ...]:
     """Write a tokenizer in a format; see `BPETokenizer.convert_to`.
 
@@ -202,6 +203,7 @@ def write(
         against: the file that the tokenizer was read from, and its format. The written file must also give the ids of
             that file's own library.
         files: text files to encode for the verification, besides the stress texts.
+        check_folder: what else to do with a folder for transformers, before its files are moved into place.
     """
     if format in READ_ONLY:
         raise ValueError(f"the format {format} is only read; expected one of {', '.join(FORMATS)}")
@@ -218,10 +220,9 @@ def write(
         chosen.write(reduced, staged)
         if verify:
             original = None if against is None or drop else side_of_file(*against, definition)
-            if chosen is hf_folder.FORMAT:
-                hf_folder.verify(reduced, staged, path, original=original, files=files)
-            else:
-                verify_file(reduced, staged, chosen, original=original, files=files)
+            verify_file(reduced, staged, chosen, original=original, files=files)
+            if chosen is hf_folder.FORMAT and check_folder is not None:
+                check_folder(staged)
         written = sorted(file.relative_to(staging) for file in staging.rglob("*") if file.is_file())
     return tuple(folder / file for file in written)
 

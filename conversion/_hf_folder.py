@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.config import CONFIG_FILE, FOLDER_FEATURES
 from hf_bpe.formats._folder.digests import LAST
 from hf_bpe.formats._folder.read import read_folder
+from hf_bpe.formats._folder.write import write_folder
 from hf_bpe.formats._format import Format, Hints, Peer
-from hf_bpe.formats._verification.sides import Side, side_of_loaded
+from hf_bpe.formats._verification.sides import side_of_loaded
 
 TOKENIZER_FILE = "tokenizer.json"
 
@@ -27,25 +27,6 @@ def _read(path: Path, hints: Hints) -> Definition:
     tells_pattern = (path / TOKENIZER_FILE).is_file() or b'"pattern"' in read_bounded(path / CONFIG_FILE)
     options: dict[str, Any] = {} if tells_pattern or hints.pattern == "auto" else {"pattern": hints.pattern}
     return read_folder(path, **options)
-
-
-def _write(definition: Definition, path: Path) -> None:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
-
-    BPETokenizer.from_definition(definition).save_pretrained(path, verify=False)
-
-
-def verify(
-    definition: Definition, staged: Path, folder: Path, *, original: Side | None = None, files: Sequence[Path] = ()
-) -> None:
-    """Verify a folder that is written in `staged` and will be `folder`, like `save_pretrained`; see `verify_file`."""
-    from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
-    from hf_bpe.tokenizer._saving.verify_folder import verify_folder
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
-
-    tokenizer = BPETokenizer.from_definition(definition)
-    verify_folder(staged, tokenizer, original=original, files=files)
-    warn_of_existing_files(tokenizer, folder, staged)
 
 
 def _peer(path: Path, definition: Definition) -> Peer | None:
@@ -67,7 +48,7 @@ FORMAT = Format(
     carries=FOLDER_FEATURES,
     matches=_matches,
     read=_read,
-    write=_write,
+    write=write_folder,
     peer=_peer,
     last=LAST,
 )

@@ -279,7 +279,7 @@ def model_difference(expected: BPEModel, got: BPEModel) -> str:
     for rank, (merge, other) in enumerate(zip(got.merges, expected.merges, strict=False)):
         if merge != other:
             return f"merge {rank} is {merge!r}, expected {other!r}"
-    names = ("special_tokens", "pattern", "ignore_merges", "normalizer", "drop_missing_bytes", "characters")
+    names = ("special_tokens", "pattern", "ignore_merges", "normalizer", "drop_missing_bytes", "alphabet")
     for name in names:
         if getattr(got, name) != getattr(expected, name):
             return f"{name} is {getattr(got, name)!r:.200}, expected {getattr(expected, name)!r:.200}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import Tokenizer
@@ -25,6 +27,7 @@ from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._options import RESTORED, check_settings
+from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 if TYPE_CHECKING:
@@ -174,4 +177,6 @@ class ConversionMethods(OwnTokenizer):
         """
         from hf_bpe.conversion import write
 
-        return tuple(map(str, write(self.definition, path, format=format, drop=drop, verify=verify)))
+        check = partial(warn_of_existing_files, self, Path(path))
+        written = write(self.definition, path, format=format, drop=drop, verify=verify, check_folder=check)
+        return tuple(map(str, written))

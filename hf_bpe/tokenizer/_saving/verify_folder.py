@@ -15,8 +15,8 @@ from tokenizers import AddedToken, Tokenizer
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.formats._definition import ENCODING_SETTINGS
-from hf_bpe.formats._verification.mismatch import check_ids, check_offsets, check_side
-from hf_bpe.formats._verification.sides import Side, side_of_loaded
+from hf_bpe.formats._verification.mismatch import check_side
+from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.formats._verification.stress_texts import stress_texts
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.tokenizer._saving.loaded_file import LoadedFile
@@ -25,22 +25,14 @@ if TYPE_CHECKING:
     from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 
-def verify_folder(
-    folder: str | os.PathLike[str],
-    tokenizer: OwnTokenizer,
-    *,
-    original: Side | None = None,
-    files: Sequence[Path] = (),
-) -> None:
+def verify_folder(folder: str | os.PathLike[str], tokenizer: OwnTokenizer) -> None:
     r"""Load a folder with each loader, and verify that it gives vocabulary and ids of the tokenizer.
 
     The loaders are BPETokenizer, `tokenizers`, and the fallback of transformers if hf_bpe is not installed.
 
-    `save_pretrained` has written the folder, without a prefix. Text of `files` is encoded besides the stress texts, and
-    `original` is another side that must give the same ids.
+    `save_pretrained` has written the folder, without a prefix.
 
     Raises:
-        OSError: one of `files` cannot be read.
         ValueError: a loader fails, or its vocabulary, ids or offsets differ; the message names the loader and the text.
 
     >>> from hf_bpe import BPETokenizer
@@ -79,15 +71,12 @@ def verify_folder(
             # `tokenizers` encodes faster.
             max_tokens = None if name == _OF_TOKENIZERS else 0
             max_tokens = _TOKENS_OF_PROVEN if file is not None else max_tokens
-            check_side(name, expected, written, files, max_tokens=max_tokens, has_checked_offsets=is_checked)
+            check_side(name, expected, written, (), max_tokens=max_tokens, has_checked_offsets=is_checked)
             _check_decoding(name, decoded, loaded)
             if isinstance(loaded, Tokenizer):
                 _check_equal(name, _flags(tokenizer.definition.added_tokens), _flags(loaded.get_added_tokens_decoder()))
             else:
                 _check_settings(name, tokenizer, loaded)
-            if original is not None and name == _OF_TRANSFORMERS:
-                check_ids(name, original, written, files)
-                check_offsets(name, original, written)
         except ValueError as error:
             raise ValueError(f"{error}\n{_ADVICE}") from None
 
