@@ -39,10 +39,8 @@ CONSTRUCTOR: dict[str, Check] = {
 _NOT_IN_DEFINITION = {name for name, setting in SETTINGS.items() if not setting.is_in_definition}
 _NOT_IN_DEFINITION |= {"model", "tokenizer_file", "init_inputs", "is_local", "local_files_only", "backend"}
 _NO_LIMIT = 10**20  # transformers writes 10**30 for no model_max_length
-_DEFAULTS_OF_MODEL = {
-    **{"pattern": "gpt2", "normalizer": None, "ignore_merges": False, "model_special_tokens": None},
-    **{"drop_missing_bytes": False, "signature": None},
-}
+# What BPETokenizer assumes of a model where its settings are not given.
+_DEFAULTS = {field.name: field.default for field in fields(BPEModel) if field.name in setting_names(Owner.MODEL)}
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,8 @@ class Parts:
     added: AddedTokens
     special: NamedTokens
     template: Template | None
-    own: dict[str, Any]
-    settings: dict[str, Any]
+    own: SettingValues
+    settings: SettingValues
 
     @property
     def definition(self) -> Definition:
@@ -85,7 +83,7 @@ class Parts:
         )
 
 
-def check_arguments(arguments: SettingValues) -> dict[str, Any]:
+def check_arguments(arguments: SettingValues) -> SettingValues:
     """Return the arguments of `BPETokenizer` as their checks return them."""
     return {name: CONSTRUCTOR[name](name, value) if name in CONSTRUCTOR else value for name, value in arguments.items()}
 
@@ -98,7 +96,7 @@ def assemble(arguments: SettingValues) -> Parts:
     """
     settings = {**arguments}
     model, *files = (settings.pop(name, None) for name in ("model", "vocab_file", "merges_file"))
-    of_model = {name: settings.pop(name, default) for name, default in _DEFAULTS_OF_MODEL.items()}
+    of_model = {name: settings.pop(name, _DEFAULTS.get(name)) for name in setting_names(Owner.MODEL)}
     of_model["pattern"] = Pattern.parse(of_model["pattern"])
     of_model["normalizer"] = Normalizer.parse(of_model["normalizer"]).canonical
     listed = settings.pop("added_tokens_decoder", {})
@@ -177,10 +175,6 @@ def constructor_arguments(
     settings = {**definition.settings, **(overrides or {})}
     settings.setdefault("extra_special_tokens", special_without_name(tokens, settings))
     return {**settings, "model": model or definition.model, "added_tokens_decoder": tokens}
-
-
-# What BPETokenizer assumes of a model where its settings are not given.
-_DEFAULTS = {field.name: field.default for field in fields(BPEModel) if field.name in setting_names(Owner.MODEL)}
 
 
 def find_model(

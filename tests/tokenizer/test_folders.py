@@ -102,14 +102,6 @@ def test_added_tokens_whose_ids_are_taken_get_others(write):
     assert ours.decode(ours.encode("a<b>lo</s>")) == "a<b>lo</s>"
 
 
-def test_added_tokens_json_is_read_where_the_config_has_none(write):
-    folder = write(backend(["<s>"]), {}, added_tokens={"<b>": 3, "a": 97})
-    with pytest.warns(UserWarning, match=r"'<b>' 259 \(not 3\)"):
-        assert assert_same(folder).encode("a<b>") == [97, 259]
-    (folder / "tokenizer_config.json").write_text(json.dumps(as_config({})))
-    assert assert_same(folder).encode("<b>") == [60, 98, 62]
-
-
 def test_added_token_with_the_id_of_another_is_refused(write):
     content = json.loads(backend().to_str())
     content["model"]["vocab"] = {"a": 0, "b": 1, "c": 3, "d": 9}
@@ -260,12 +252,6 @@ def test_a_tokenizer_json_that_is_none_is_named(write):
     for content in ("[" * 100_000, long, "{}", "[]", '{"added_tokens": []}', '{"added_tokens": {}}'):
         with pytest.raises(ValueError, match=r"tokenizer\.json: "):
             BPETokenizer.from_pretrained(write(content, {}))
-
-
-def test_names_that_are_no_tokens_are_refused(write):
-    for value in ({"bos_token": {"content": "<s>"}}, {"additional_special_tokens": [5]}):
-        with pytest.raises(ValueError, match=r"are not those of a tokenizer: |expected strings and added"):
-            BPETokenizer.from_pretrained(write(backend(), value))
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,11 @@
 """Differences of older releases of transformers 5, imitated where a newer one is installed."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
-from hf_bpe import BPETokenizer
 from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
 from support.samples import make_tokenizer
 from support.transformers_features import skip_without
@@ -35,18 +32,3 @@ def test_spaces_are_cleaned_as_by_transformers(text):
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(PreTrainedTokenizerBase, "clean_up_tokenization")
         assert clean_up_tokenization(None, text) == expected
-
-
-def test_a_path_in_tokenizer_config_is_not_opened(tmp_path):
-    tokenizer = make_tokenizer()
-    tokenizer.save_pretrained(tmp_path / "saved")
-    BPETokenizer.train(["other text"], vocab_size=257).save_pretrained(tmp_path / "elsewhere")
-    config_file = tmp_path / "saved" / "tokenizer_config.json"
-    config = json.loads(config_file.read_text("utf-8"))
-    names = {"vocab_file": "vocab.json", "merges_file": "merges.txt", "tokenizer_file": "tokenizer.json"}
-    config |= {name: str(tmp_path / "elsewhere" / file) for name, file in names.items()}
-    config_file.write_text(json.dumps(config), encoding="utf-8")
-    assert BPETokenizer.from_pretrained(tmp_path / "saved").model == tokenizer.model
-    (tmp_path / "saved" / "merges.txt").unlink()
-    with pytest.raises(ValueError, match=r"vocab\.json and merges\.txt of BPETokenizer belong together"):
-        BPETokenizer.from_pretrained(tmp_path / "saved")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.input_files import read_json
+from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._reading import check_ids, read_json_object
 from hf_bpe.formats._settings import SETTINGS
 from hf_bpe.formats._tokenizer_json import TOKENIZER_JSON_FEATURES
@@ -54,6 +56,21 @@ def check_config(path: Path) -> dict[str, Any]:
     for token_id, token in config.get("added_tokens_decoder", {}).items():
         _check_added_token(f"{path}: added_tokens_decoder", token_id, token)
     return config
+
+
+def converted(value: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return a JSON value with each of its parts converted, or the parts of those that convert to themselves.
+
+    >>> converted({"a": [1, (2,)]}, lambda value: -value if isinstance(value, int) else value)
+    {'a': [-1, [-2]]}
+    """
+    if isinstance(value, BPEModel):  # other files hold it
+        return None
+    if (made := convert(value)) is not value:
+        return made
+    if isinstance(value, dict):
+        return {name: converted(each, convert) for name, each in value.items()}
+    return [converted(each, convert) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def content_of_token(token: Any) -> str | None:

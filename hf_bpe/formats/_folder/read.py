@@ -57,9 +57,7 @@ def read_folder(folder: str | os.PathLike[str], **arguments: Any) -> Definition:
 
     Raises, warns: see `BPETokenizer.from_pretrained`.
     """
-    path = Path(folder)
-    check_complete(path)
-    read = Folder.read(str(folder), local_files(path), arguments)
+    read = Folder.local(folder, arguments)
     with read.errors():
         definition = assemble(check_arguments(read.arguments())).definition
     read.check_digests(definition.model)
@@ -76,8 +74,7 @@ class Folder:
         config: the content of `tokenizer_config.json`.
         overrides: the settings that the caller passes.
         legacy: the content of files that are read only if nothing else lists the added tokens, or None.
-        tokenizer_json: the path of `tokenizer.json`, if the tokenizer is read from it.
-        content: the content of `tokenizer.json`.
+        content: the content of `tokenizer.json`, if the tokenizer is read from it.
     """
 
     name: str
@@ -85,9 +82,14 @@ class Folder:
     config: SettingValues
     overrides: SettingValues
     legacy: LegacyFiles | None
-    tokenizer_json: str = ""
     content: SettingValues | None = None
     _pipeline: Pipeline | None = None  # kept until the tokenizer is made, which shares its encoder
+
+    @classmethod
+    def local(cls, folder: str | os.PathLike[str], overrides: SettingValues) -> Folder:
+        """Check the files of a local folder, see `read`, and that no save into it was interrupted."""
+        check_complete(Path(folder))
+        return cls.read(str(folder), local_files(Path(folder)), overrides)
 
     @classmethod
     def read(cls, name: str, files: Mapping[str, str | None], overrides: SettingValues) -> Folder:
@@ -103,7 +105,7 @@ class Folder:
             raise ValueError(
                 f"{name}: tokenizer_config.json: init_inputs: expected none, got {config['init_inputs']!r}"
             )
-        legacy = None if "added_tokens_decoder" in {*config, *overrides} else LegacyFiles(paths)
+        legacy = None if "added_tokens_decoder" in {*config, *overrides} else LegacyFiles.read(paths)
         folder = cls(name, paths, config, overrides, legacy)
         has_vocab, has_merges = (key in paths or bool(overrides.get(key)) for key in ("vocab_file", "merges_file"))
         if "model" in overrides or (has_vocab and has_merges and "pattern" in config):
@@ -117,7 +119,7 @@ class Folder:
             content = parse_tokenizer_json(path, read_bounded(Path(path)))
             if legacy is not None and not isinstance(content.get("added_tokens"), list):
                 raise ValueError(f"{path}: added_tokens: expected a list, got {content.get('added_tokens')!r:.80}")
-            return replace(folder, tokenizer_json=path, content=content)
+            return replace(folder, content=content)
         if not (has_vocab and has_merges):
             raise ValueError(missing_vocabulary(name))
         return folder
@@ -140,12 +142,10 @@ class Folder:
 
         Call it last, because a save may replace the files meanwhile.
         """
-        check_digests(self.config, {key: path for key, path in self.files.items() if not self._passes(key)}, model)
+        files = {key: path for key, path in self.files.items() if self.overrides.get(key) is None}
+        check_digests(self.config, files, model)
 
-    def _passes(self, key: str) -> bool:
-        return self.overrides.get(key) is not None
-
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> SettingValues:
         """Return the arguments for BPETokenizer: what the files say, overridden by what the caller passes.
 
         Raises:
@@ -164,9 +164,9 @@ class Folder:
         try:
             return self._arguments_of_tokenizer_json(settings)
         except ValueError as error:
-            raise ValueError(f"{self.tokenizer_json}: {error}") from None
+            raise ValueError(f"{self.files['tokenizer_file']}: {error}") from None
 
-    def _arguments_of_tokenizer_json(self, merged: SettingValues) -> dict[str, Any]:
+    def _arguments_of_tokenizer_json(self, merged: SettingValues) -> SettingValues:
         assert self.content is not None
         ignored = _OWN_SETTINGS - self.overrides.keys() | {"vocab_file", "merges_file"}
         if DIGESTS in self.config and "pattern" not in self.config:  # BPETokenizer saved it, for characters

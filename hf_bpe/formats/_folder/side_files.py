@@ -7,32 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from hf_bpe.core._model import BPEModel
-from hf_bpe.formats._folder.config import DIGESTS, check_added_tokens, check_special_tokens_map
+from hf_bpe.formats._folder.config import DIGESTS, check_added_tokens, check_special_tokens_map, converted
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._settings import NAMED_TOKENS, SettingValues
-from hf_bpe.formats._template import Template
 
 _VOCABULARY = ("vocab_file", "merges_file", "tokenizer_file")
 _TEMPLATE_KEY = "chat_template_"
 
 
-class LegacyFiles:
-    """The content of the files that are only read if nothing lists the added tokens.
+class LegacyFiles(NamedTuple):
+    """The content of the files that are only read if nothing lists the added tokens."""
 
-    Raises:
-        OSError: a file cannot be read.
-        ValueError: a file is damaged.
-    """
+    special_tokens_map: SettingValues
+    added_tokens: Mapping[str, int]
 
-    def __init__(self, files: Mapping[str, str]) -> None:
+    @classmethod
+    def read(cls, files: Mapping[str, str]) -> LegacyFiles:
+        """Read the files; raise an OSError or a ValueError if one is damaged."""
         names, added = files.get("special_tokens_map_file"), files.get("added_tokens_file")
-        self.special_tokens_map = {} if names is None else check_special_tokens_map(Path(names))
-        self.added_tokens = {} if added is None else check_added_tokens(Path(added))
+        return cls(
+            {} if names is None else check_special_tokens_map(Path(names)),
+            {} if added is None else check_added_tokens(Path(added)),
+        )
 
 
 def merge_settings(
@@ -54,7 +54,7 @@ def merge_settings(
     settings = {name: value for name, value in config.items() if name not in ("tokenizer_class", "init_inputs")}
     if "tokenizer_file" in files:
         settings = {name: value for name, value in settings.items() if name not in ("add_bos_token", "add_eos_token")}
-    settings |= _chat_template(files) | dict(overrides)
+    settings |= {**_chat_template(files), **overrides}
     if "additional_special_tokens" in settings and not settings.get("extra_special_tokens"):
         settings["extra_special_tokens"] = settings.pop("additional_special_tokens")
     specific = {name: settings.pop(name) for name in [*settings] if _is_model_specific(name, settings[name])}
@@ -74,28 +74,22 @@ def merge_settings(
         for entry in () if content is None else content["added_tokens"]:
             tokens.append((entry["id"], AddedToken(**{name: entry[name] for name in entry if name != "id"})))
     settings["added_tokens_decoder"] = dict(tokens)
-    settings = {name: _with_tokens(value) for name, value in settings.items() if name != DIGESTS}
+    settings = {name: converted(value, _parsed_token) for name, value in settings.items() if name != DIGESTS}
     by_content = {token.content: token for _, token in tokens}
     named = {name: settings[name] for name in NAMED_TOKENS if settings.get(name) is not None}
     return settings | {name: by_content.get(str(token), token) for name, token in named.items()}
 
 
-def _chat_template(files: Mapping[str, str]) -> dict[str, Any]:
+def _chat_template(files: Mapping[str, str]) -> SettingValues:
     """Return the setting of the files with chat templates, which override that of the configuration."""
     keys = [key for key in files if key.startswith(_TEMPLATE_KEY)]
     keys.sort(key="chat_template_file".__ne__)  # the default first
-    texts = {
-        "default" if key == "chat_template_file" else key.removeprefix(_TEMPLATE_KEY): Path(files[key]).read_text(
-            encoding="utf-8"
-        )
-        for key in keys
-    }
-    if not texts:
-        return {}
-    return {"chat_template": texts["default"] if [*texts] == ["default"] else texts}
+    names = ["default" if key == "chat_template_file" else key.removeprefix(_TEMPLATE_KEY) for key in keys]
+    texts = {name: Path(files[key]).read_text(encoding="utf-8") for name, key in zip(names, keys, strict=True)}
+    return {"chat_template": texts["default"] if [*texts] == ["default"] else texts} if texts else {}
 
 
-def _is_model_specific(name: str, value: Any) -> bool:
+def _is_model_specific(name: str, value: object) -> bool:
     return name.endswith("_token") and name not in NAMED_TOKENS and isinstance(value, (str, AddedToken))
 
 
@@ -133,14 +127,6 @@ def _legacy_tokens(settings: SettingValues, ids: Mapping[str, int]) -> list[tupl
     ]
 
 
-def _with_tokens(value: Any) -> Any:
-    """Return a JSON value of a file with its added tokens as `AddedToken`."""
-    if isinstance(value, dict) and value.get("__type") == "AddedToken":
-        return AddedToken(**{name: value[name] for name in value if name != "__type"})
-    if isinstance(value, dict):
-        return {name: _with_tokens(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [*map(_with_tokens, value)]
-    if isinstance(value, BPEModel):  # the files hold it
-        return None
-    return value.to_json() if isinstance(value, Template) else value
+def _parsed_token(value: object) -> object:
+    is_token = isinstance(value, dict) and value.get("__type") == "AddedToken"
+    return AddedToken(**{name: value[name] for name in value if name != "__type"}) if is_token else value

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tokenizers import AddedToken
 
-from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._construction import PERSISTENT, assemble, check_arguments, constructor_arguments
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS
+from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS, converted
 from hf_bpe.formats._folder.digests import compute_digests
 from hf_bpe.formats._settings import SETTINGS, Owner, SettingValues, setting_names
 from hf_bpe.formats._template import Template
@@ -75,9 +73,9 @@ def write_beside_vocabulary(
     if later := {token.content: token_id for token_id, token in added.items() if token_id >= vocab_size}:
         _write_json(folder / "added_tokens.json", later)
     _write(folder / TOKENIZER_FILE, render_tokenizer_json(definition))
-    config = {name: _to_json(value) for name, value in settings.items() if name not in _NOT_SAVED}
+    config = {name: converted(value, _to_json) for name, value in settings.items() if name not in _NOT_SAVED}
     config |= _write_chat_templates(folder, config.pop("chat_template", None), save_jinja_files)
-    config["added_tokens_decoder"] = {token_id: token.__getstate__() for token_id, token in added.items()}
+    config["added_tokens_decoder"] = {str(token_id): token.__getstate__() for token_id, token in added.items()}
     if not model.alphabet.is_bytes:  # the folder is read from tokenizer.json, which says the same
         for name in {*setting_names(Owner.MODEL, Owner.OURS)} - {"errors"}:
             config.pop(name, None)
@@ -85,7 +83,7 @@ def write_beside_vocabulary(
     _write_json(folder / CONFIG_FILE, config)
 
 
-def _write_chat_templates(folder: Path, templates: Any, save_jinja_files: bool) -> dict[str, Any]:
+def _write_chat_templates(folder: Path, templates: Any, save_jinja_files: bool) -> SettingValues:
     """Write chat templates, one or several by name; return what `tokenizer_config.json` says of them."""
     if templates is None:
         return {}
@@ -104,19 +102,13 @@ def _write_chat_templates(folder: Path, templates: Any, save_jinja_files: bool) 
     return {}
 
 
-def _to_json(value: Any) -> Any:
+def _to_json(value: object) -> object:
     if isinstance(value, AddedToken):
         return {**value.__getstate__(), "__type": "AddedToken"}
-    if isinstance(value, dict):
-        return {name: _to_json(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [*map(_to_json, value)]
-    if isinstance(value, BPEModel):  # the files hold it
-        return None
     return value.to_json() if isinstance(value, Template) else value
 
 
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+def _write_json(path: Path, content: SettingValues) -> None:
     _write(path, json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
 
 
