@@ -20,9 +20,9 @@ from hf_bpe.fast._pipeline_slot import PipelineSlot
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._calls.direct import DirectMethods
 from hf_bpe.tokenizer._calls.results import warn_of_too_long
+from hf_bpe.tokenizer._methods.decoding import cleans_up
 from hf_bpe.tokenizer._methods.shared import SharedMethods
 from hf_bpe.tokenizer._self_types import AnyTokenizer
-from hf_bpe.tokenizer._transformers_compat import cleans_up
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer as PreTrainedTokenizerFast

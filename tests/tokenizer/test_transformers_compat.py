@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
-from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
+from hf_bpe.tokenizer._methods.decoding import clean_up_tokenization
 from support.samples import make_tokenizer
 from support.transformers_features import skip_without
 

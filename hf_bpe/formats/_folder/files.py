@@ -1,11 +1,19 @@
-"""The files of a folder: which of them are read, and what is said where the vocabulary is missing."""
+"""The files of a folder: which of them are read, and what those besides the vocabulary say.
+
+Source: `PreTrainedTokenizerBase._from_pretrained` of transformers 5.24.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from hf_bpe.formats._folder.config import CONFIG_FILE
+from tokenizers import AddedToken
+
+from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS, check_added_tokens, check_special_tokens_map, converted
+from hf_bpe.formats._reading import read_json_object
+from hf_bpe.formats._settings import NAMED_TOKENS, SettingValues
 
 OWN_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
 OTHER_FILES = ("tekken.json", "tiktoken.model", "qwen.tiktoken")
@@ -19,6 +27,9 @@ FOLDER_FILES = (
     "tokenization_kimi.py",  # is compared with what is known of it, and not run
 )
 """All files of a folder that loading and converting read, as patterns of paths in it."""
+
+_VOCABULARY = ("vocab_file", "merges_file", "tokenizer_file")
+_TEMPLATE_KEY = "chat_template_"
 
 
 def needs_conversion(folder: Path, options: Mapping[str, object]) -> bool:
@@ -68,3 +79,117 @@ def missing_vocabulary(name: str) -> str:
         f"{holds}"
         f"{'. ' if hints else ''}{'; '.join(hints[:2])}"
     )
+
+
+class LegacyFiles(NamedTuple):
+    """The content of the files that are only read if nothing lists the added tokens."""
+
+    special_tokens_map: SettingValues
+    added_tokens: Mapping[str, int]
+
+    @classmethod
+    def read(cls, files: Mapping[str, str]) -> LegacyFiles:
+        """Read the files; raise an OSError or a ValueError if one is damaged."""
+        names, added = files.get("special_tokens_map_file"), files.get("added_tokens_file")
+        return cls(
+            {} if names is None else check_special_tokens_map(Path(names)),
+            {} if added is None else check_added_tokens(Path(added)),
+        )
+
+
+def merge_settings(
+    config: SettingValues,
+    files: Mapping[str, str],
+    overrides: SettingValues,
+    legacy: LegacyFiles | None,
+    content: SettingValues | None,
+) -> dict[str, Any]:
+    """Return the arguments of a tokenizer's constructor, with tokens that have flags as `AddedToken`.
+
+    Args:
+        config: the content of `tokenizer_config.json`.
+        files: transformers' key of a file → its path.
+        overrides: the arguments of the caller.
+        legacy: the content of the legacy files; None if they are not read.
+        content: the content of `tokenizer.json`, if it has been read.
+    """
+    settings = {name: value for name, value in config.items() if name not in ("tokenizer_class", "init_inputs")}
+    if "tokenizer_file" in files:
+        settings = {name: value for name, value in settings.items() if name not in ("add_bos_token", "add_eos_token")}
+    settings |= {**_chat_template(files), **overrides}
+    if "additional_special_tokens" in settings and not settings.get("extra_special_tokens"):
+        settings["extra_special_tokens"] = settings.pop("additional_special_tokens")
+    specific = {name: settings.pop(name) for name in [*settings] if _is_model_specific(name, settings[name])}
+    if isinstance(settings.get("extra_special_tokens"), dict):
+        specific |= settings.pop("extra_special_tokens")
+    if specific:
+        settings["model_specific_special_tokens"] = specific
+    # Those of the configuration may be anywhere.
+    settings |= {key: files.get(key) for key in _VOCABULARY if overrides.get(key) is None}
+    if legacy is None:
+        tokens = [(int(token_id), _added_token(token)) for token_id, token in settings["added_tokens_decoder"].items()]
+    else:
+        _merge_special_tokens_map(settings, legacy.special_tokens_map, overrides)
+        tokens = _legacy_tokens(settings, legacy.added_tokens)
+        if content is None and "tokenizer_file" in files:
+            content = read_json_object(Path(files["tokenizer_file"]))
+        for entry in () if content is None else content["added_tokens"]:
+            tokens.append((entry["id"], AddedToken(**{name: entry[name] for name in entry if name != "id"})))
+    settings["added_tokens_decoder"] = dict(tokens)
+    settings = {name: converted(value, _parsed_token) for name, value in settings.items() if name != DIGESTS}
+    by_content = {token.content: token for _, token in tokens}
+    named = {name: settings[name] for name in NAMED_TOKENS if settings.get(name) is not None}
+    return settings | {name: by_content.get(str(token), token) for name, token in named.items()}
+
+
+def _chat_template(files: Mapping[str, str]) -> SettingValues:
+    """Return the setting of the files with chat templates, which override that of the configuration."""
+    keys = [key for key in files if key.startswith(_TEMPLATE_KEY)]
+    keys.sort(key="chat_template_file".__ne__)  # the default first
+    names = ["default" if key == "chat_template_file" else key.removeprefix(_TEMPLATE_KEY) for key in keys]
+    texts = {name: Path(files[key]).read_text(encoding="utf-8") for name, key in zip(names, keys, strict=True)}
+    return {"chat_template": texts["default"] if [*texts] == ["default"] else texts} if texts else {}
+
+
+def _is_model_specific(name: str, value: object) -> bool:
+    return name.endswith("_token") and name not in NAMED_TOKENS and isinstance(value, (str, AddedToken))
+
+
+def _added_token(token: Any) -> AddedToken:
+    token = AddedToken(**token) if isinstance(token, dict) else token
+    if not isinstance(token, AddedToken):
+        raise TypeError(
+            f"Found a {token.__class__} in the saved `added_tokens_decoder`, should be a dictionary or an AddedToken "
+            "instance"
+        )
+    return token
+
+
+def _merge_special_tokens_map(settings: dict[str, Any], names: SettingValues, overrides: SettingValues) -> None:
+    for name, value in names.items():
+        if overrides.get(name):
+            continue
+        if name == "extra_special_tokens" and isinstance(value, list):
+            tokens = [AddedToken(**token, special=True) if isinstance(token, dict) else token for token in value]
+            before = settings.get(name) or []
+            value = [*before, *(token for i, token in enumerate(tokens) if token not in [*before, *tokens[:i]])]
+        elif name != "extra_special_tokens" and isinstance(value, dict):
+            value = AddedToken(**{**value, "special": True})
+        settings[name] = value
+    if isinstance(settings.get("extra_special_tokens"), dict):
+        settings.setdefault("model_specific_special_tokens", {}).update(settings.pop("extra_special_tokens"))
+
+
+def _legacy_tokens(settings: SettingValues, ids: Mapping[str, int]) -> list[tuple[int, AddedToken]]:
+    special = {str(settings[name]) for name in NAMED_TOKENS if settings.get(name)}
+    special.update(map(str, settings.get("extra_special_tokens") or []))
+    return [
+        (token_id, AddedToken(content, normalized=content not in special, special=content in special))
+        for content, token_id in ids.items()
+    ]
+
+
+def _parsed_token(value: object) -> object:
+    if isinstance(value, dict) and value.get("__type") == "AddedToken":
+        return AddedToken(**{name: value[name] for name in value if name != "__type"})
+    return value

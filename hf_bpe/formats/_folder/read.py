@@ -27,8 +27,7 @@ from hf_bpe.formats._construction import assemble, check_arguments
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.config import DIGESTS, INSISTS, check_config
 from hf_bpe.formats._folder.digests import check_complete, check_digests
-from hf_bpe.formats._folder.files import local_files, missing_vocabulary
-from hf_bpe.formats._folder.side_files import LegacyFiles, merge_settings
+from hf_bpe.formats._folder.files import LegacyFiles, local_files, merge_settings, missing_vocabulary
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._settings import NAMED_TOKENS, Owner, SettingValues, setting_names
 from hf_bpe.formats._tokenizer_json import (

@@ -6,16 +6,26 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from transformers.tokenization_utils_base import PreTrainedTokenizerBase
+from transformers.utils import logging
+
 from hf_bpe._utils.arguments import check_flag, check_ids, check_sequence, check_strs, refuse_unknown
 from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.encoding._ids import as_lists
+from hf_bpe.formats._folder.config import INSISTS
 from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates
 from hf_bpe.tokenizer._calls.direct import TO_TEXT, are_rows_of_ids
 from hf_bpe.tokenizer._options import DECODING
 from hf_bpe.tokenizer._self_types import OwnTokenizer
-from hf_bpe.tokenizer._transformers_compat import clean_up_tokenization
+
+logger = logging.get_logger(__name__)
 
 _OF_ROWS = TO_TEXT | {"_decode", "decode_bytes"}
+# The replacements of `clean_up_tokenization_spaces`, in this order.
+_CLEANED = (
+    *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'")),
+    *((" n't", "n't"), (" 'm", "'m"), (" 's", "'s"), (" 've", "'ve"), (" 're", "'re")),
+)
 
 
 class DecodingMethods(OwnTokenizer):
@@ -107,3 +117,29 @@ class DecodingMethods(OwnTokenizer):
             rows = [as_lists("sequences", row) for row in rows]
         skips = check_flag("skip_special_tokens", skip_special_tokens)
         return self.pipeline.decode(rows, skips, name="sequences")
+
+
+def clean_up_tokenization(tokenizer: Any, text: str) -> str:
+    """Remove spaces before punctuation as `PreTrainedTokenizerBase.clean_up_tokenization` does, new in 5.3."""
+    if hasattr(PreTrainedTokenizerBase, "clean_up_tokenization"):
+        cleaned: str = tokenizer.clean_up_tokenization(text)
+        return cleaned
+    for spaced, plain in _CLEANED:
+        text = text.replace(spaced, plain)
+    return text
+
+
+def cleans_up(tokenizer: Any, option: bool | None) -> bool:
+    """Return whether decoding by a fast tokenizer with byte-level BPE cleans up spaces.
+
+    Releases of transformers that have a second setting ignore this for BPE, and say so once, unless it insists.
+    """
+    if not (tokenizer.clean_up_tokenization_spaces if option is None else option):
+        return False
+    if getattr(tokenizer, INSISTS, True):
+        return True
+    logger.warning_once(
+        "transformers ignores clean_up_tokenization_spaces=True for BPE, whose texts it would corrupt; set it to "
+        f"False, or {INSISTS} to True"
+    )
+    return False
