@@ -40,7 +40,7 @@ class AddedTokens(NamedTuple):
     def of(cls, tokens: dict[int, AddedToken], vocab: Mapping[str, int]) -> AddedTokens:
         """Return the tokens with what follows from them; `vocab` is printable token → id of the model."""
         ids = {token.content: token_id for token_id, token in tokens.items()}
-        return cls(tokens, ids, len(vocab) + len(ids.keys() - vocab.keys()))  # as many as `get_vocab()` has keys
+        return cls(tokens, ids, len(vocab) + sum(token not in vocab for token in ids))  # as many as `get_vocab()` has
 
 
 def add_tokens(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import itemgetter
@@ -122,7 +123,7 @@ def assemble(arguments: SettingValues) -> Parts:
         template = Template.of_names(names, *BOS_EOS_OF_PATTERN[pattern])
     if adds_bos is not None or adds_eos is not None:  # as fast tokenizers take one without the other
         template = Template.of_names(names, adds_bos or False, adds_eos or False)
-    check_tokens(template, {**vocab, **added.ids})
+    check_tokens(template, ChainMap(added.ids, vocab))
     return Parts(model, vocab, tokens, added, special, template, own, settings)
 
 

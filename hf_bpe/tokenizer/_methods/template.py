@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,7 +30,7 @@ class TemplateMethods(OwnTokenizer):
     @template.setter
     def template(self, value: Template | Mapping[str, Any] | None) -> None:
         template = as_template(value)
-        check_tokens(template, self.get_vocab())
+        check_tokens(template, ChainMap(self._added_tokens_encoder, self.encoder))
         self._template = template
 
     @property
