@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,19 +17,14 @@ from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_file, check_folder
 from hf_bpe.cli.program import EDIT, command
 from hf_bpe.cli.roles import BosToken, EosToken, PadToken, UnkToken, given_roles
-from hf_bpe.cli.sources import (
-    SOURCE_HELP,
-    check_text_or_counts,
-    reads_text,
-    text_or_counts,
-)
+from hf_bpe.cli.sources import SOURCE_HELP, check_text_or_counts, reads_text, text_or_counts
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, save
 from hf_bpe.cli.training import COUNTS_HELP
 from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
-    from hf_bpe.editing._edits import Edited
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.editing import Edited
+    from hf_bpe.formats._definition import Definition
 
 _REMAP_HELP = "Write the remap of the ids to this file, for hf_bpe.editing.Remap.load."
 _RENUMBER_HELP = "Close the gaps in the ids that arise if special tokens come after the merges."
@@ -69,12 +65,12 @@ def truncate(
     from hf_bpe import editing
 
     _check_outputs(output, remap, force)
-    tokenizer = load(source, pattern)
-    edited = editing.truncate(tokenizer.model, vocab_size, reserved=tokenizer.added_tokens_decoder)
+    definition = load(source, pattern)
+    edited = editing.truncate(definition.model, vocab_size, reserved=definition.added_tokens)
     if renumber:
         dense = editing.renumber(edited.model)
         edited = editing.Edited(dense.model, edited.remap.then(dense.remap))
-    _save(tokenizer, edited, output, remap, as_json)
+    _save(definition, edited, output, remap, as_json)
 
 
 @command(
@@ -109,22 +105,22 @@ def extend(
 
     check_text_or_counts(context, sources, counts)
     _check_outputs(output, remap, force)
-    tokenizer = load(source, pattern)
-    if tokenizer.normalizer is not None and counts is not None:
+    definition = load(source, pattern)
+    if definition.model.normalizer is not None and counts is not None:
         raise ValueError(
-            f"{source} normalizes text ({tokenizer.normalizer}), but it is unknown whether the text of {counts} was "
-            "normalized; give the text instead of --counts"
+            f"{source} normalizes text ({definition.model.normalizer}), but it is unknown whether the text of {counts} "
+            "was normalized; give the text instead of --counts"
         )
     with text_or_counts(context, sources, counts) as input, warnings_said():
         edited = editing.extend(
-            tokenizer.model,
+            definition.model,
             input,
             add,
-            reserved=tokenizer.added_tokens_decoder,
+            reserved=definition.added_tokens,
             character_coverage=character_coverage,
             **running,
         )
-    _save(tokenizer, edited, output, remap, as_json)
+    _save(definition, edited, output, remap, as_json)
 
 
 @command(
@@ -159,16 +155,16 @@ def prune(
             param_hint="'--counts'",
         )
     _check_outputs(output, remap, force)
-    tokenizer = load(source, pattern)
+    definition = load(source, pattern)
     edited = editing.prune(
-        tokenizer.model,
-        keep=None if keep is None else _ids(keep, tokenizer),
+        definition.model,
+        keep=None if keep is None else _ids(keep, definition),
         counts=None if counts is None else WordCounts.load(counts),
         vocab_size=vocab_size,
         min_count=min_count,
-        reserved=tokenizer.added_tokens_decoder,
+        reserved=definition.added_tokens,
     )
-    _save(tokenizer, edited, output, remap, as_json)
+    _save(definition, edited, output, remap, as_json)
 
 
 @command(
@@ -199,11 +195,11 @@ def add_special_tokens(
     if not tokens and not roles:
         raise typer.BadParameter("expected special tokens, or an option such as --pad-token", param_hint="'TOKEN'")
     _check_outputs(output, remap, force)
-    tokenizer = load(source, pattern)
-    contents = {*map(str, tokenizer.added_tokens_decoder.values())}
+    definition = load(source, pattern)
+    contents = {*map(str, definition.added_tokens.values())}
     new = [*(tokens or []), *dict.fromkeys(each for each in roles.values() if each not in {*contents, *(tokens or [])})]
-    edited = editing.add_special_tokens(tokenizer.model, new, reserved=tokenizer.added_tokens_decoder)
-    _save(tokenizer, edited, output, remap, as_json, roles)
+    edited = editing.add_special_tokens(definition.model, new, reserved=definition.added_tokens)
+    _save(definition, edited, output, remap, as_json, roles)
 
 
 @command(group=EDIT, epilog=EXAMPLE + "hf-bpe pad my-tokenizer -o padded --multiple 64")
@@ -223,9 +219,9 @@ def pad(
     from hf_bpe import editing
 
     _check_outputs(output, remap, force)
-    tokenizer = load(source, pattern)
-    edited = editing.pad_to_multiple_of(tokenizer.model, multiple, reserved=tokenizer.added_tokens_decoder)
-    _save(tokenizer, edited, output, remap, as_json)
+    definition = load(source, pattern)
+    edited = editing.pad_to_multiple_of(definition.model, multiple, reserved=definition.added_tokens)
+    _save(definition, edited, output, remap, as_json)
 
 
 def _check_outputs(folder: Path, remap: Path | None, force: bool) -> None:
@@ -234,21 +230,22 @@ def _check_outputs(folder: Path, remap: Path | None, force: bool) -> None:
 
 
 def _save(
-    tokenizer: BPETokenizer,
+    definition: Definition,
     edited: Edited,
     folder: Path,
     remap_file: Path | None,
     as_json: bool,
     roles: Mapping[str, str] | None = None,
 ) -> None:
+    from hf_bpe.editing._edited_definition import edited as edited_definition
+
     with phase("editing"):
-        new, remap = tokenizer.with_model(edited)
-    for role, token in (roles or {}).items():
-        setattr(new, role, token)
+        new, remap = edited_definition(definition, *edited)
+    new = replace(new, settings={**new.settings, **(roles or {})})
     save(new, folder)
     if remap_file is not None:
         remap.save(remap_file)
-    number, removed, added = len(new), len(remap.removed), len(remap.added)
+    number, removed, added = new.size, len(remap.removed), len(remap.added)
     values = {"folder": str(folder), "vocab_size": number, "removed": removed, "added": added}
     report_done(f"{_what_changed(number, removed, added)}; saved in {folder}", values, as_json)
 
@@ -261,7 +258,7 @@ def _what_changed(number: int, removed: int, added: int) -> str:
     return f"{' and '.join(changes)}: {number - added + removed:,} → {number:,}"
 
 
-def _ids(path: Path, tokenizer: BPETokenizer) -> list[int]:
+def _ids(path: Path, definition: Definition) -> list[int]:
     """Return the distinct ids in a file, without those of added tokens, which stay anyway."""
     if path.suffix == ".npy":
         ids = distinct_ids(path)
@@ -270,5 +267,4 @@ def _ids(path: Path, tokenizer: BPETokenizer) -> list[int]:
         if wrong := [line for line in lines if not (line.isascii() and line.isdigit() and len(line) < 12)]:
             raise ValueError(f"{path}: expected one id per line, got {wrong[0]:.40}")
         ids = {*map(int, lines)}
-    outside = tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys()
-    return sorted(ids - outside)
+    return sorted(ids - definition.tokens_added_later.keys())

@@ -9,7 +9,7 @@ from typing import Annotated
 from hf_bpe.cli.messages import say
 from hf_bpe.cli.options import EXAMPLE, argument, option
 from hf_bpe.cli.program import LOOK, Terminated, command
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load_several
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, for_chats, load_several
 
 _TEXT_HELP = "The text that the page begins with."
 _PORT_HELP = "The port to listen on; 0 for a free one."
@@ -33,7 +33,8 @@ def playground(
     """
     from hf_bpe.playground import Playground
 
-    with Playground(load_several(folders, pattern), text=text, port=port, in_frames=False) as page:
+    tokenizers = {name: for_chats(definition) for name, definition in load_several(folders, pattern).items()}
+    with Playground(tokenizers, text=text, port=port, in_frames=False) as page:
         try:
             print(page.url, flush=True)
             say("this address works on this machine until Ctrl-C")

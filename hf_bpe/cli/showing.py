@@ -21,13 +21,13 @@ from hf_bpe.cli.options import EXAMPLE, argument, option
 from hf_bpe.cli.outputs import Force, check_file
 from hf_bpe.cli.program import LOOK, command
 from hf_bpe.cli.sources import STDIN, check_text_file, open_input
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, load_several, tokenizer_name
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, for_chats, load, load_several, tokenizer_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hf_bpe.analysis._show import Shown
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.analysis._tokenizers import AnyTokenizer
 
 _MORE_HELP = (
     "More tokenizers for the same text, and last the file with the text; - or none for standard input. With --text or "
@@ -89,7 +89,7 @@ def show(
     if chat is not None:
         messages = _read_messages(chat)
         for name, tokenizer in tokenizers.items():
-            whole, turns = _show_turns(name, tokenizer, messages, options)
+            whole, turns = _show_turns(name, for_chats(tokenizer), messages, options)
             results += [(f"{name}, {turn}" if len(tokenizers) > 1 else turn, tokens) for turn, tokens in turns]
             say(f"{name}: {whole.summary}")
         source = chat.name
@@ -149,7 +149,7 @@ def _read_messages(path: Path) -> list[Mapping[str, Any]]:
 
 
 def _show_turns(
-    name: str, tokenizer: BPETokenizer, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+    name: str, tokenizer: AnyTokenizer, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> tuple[Shown, list[tuple[str, Shown]]]:
     """Return the tokens of a chat, and of each turn; of all as one part if they do not decode to the text."""
     from dataclasses import replace

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hf_bpe._utils.paths import check_destination, is_url
+from hf_bpe._utils.option_fields import checks_of
+from hf_bpe._utils.paths import check_destination, check_output, is_url
+from hf_bpe._utils.processes import threads_of
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done
 from hf_bpe.cli.options import EXAMPLE, Json, adds_options, argument, option, options_of
@@ -30,10 +31,10 @@ from hf_bpe.cli.sources import (
     shows_progress,
     text_file,
 )
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load_pipeline
 from hf_bpe.counting._locations import FileFormat
 from hf_bpe.counting._sources import Source, plan
-from hf_bpe.token_files._options import TokenFileOptions, check_share
+from hf_bpe.token_files._options import TokenFileOptions
 
 if TYPE_CHECKING:
     from hf_bpe.token_files._manifest import EncodedFiles
@@ -90,15 +91,25 @@ def encode_files(
         raise typer.BadParameter("expected a tokenizer, or --merge OUT for parts", param_hint="'FOLDER'")
     if output is None:
         raise typer.BadParameter("give -o FILE to save the ids; encode prints them", param_hint="'--output'")
+    from hf_bpe.token_files._job import as_shards, make_job
     from hf_bpe.token_files._publish.shards import Target
+    from hf_bpe.token_files._remote import Places
     from hf_bpe.token_files._resume.record import LOG
 
     checked = os.fspath(check_destination("output", output))
     if "shard" in options:
-        options["shard"] = check_share("shard", parse_share(options["shard"]))
-    chosen = TokenFileOptions(**options)
-    with _wrong_output_named():
+        options["shard"] = parse_share(options["shard"])
+    checks = checks_of(TokenFileOptions)
+    chosen = TokenFileOptions(**{name: checks[name](name, value) for name, value in options.items()})
+    if work_dir is not None:
+        check_output("work_dir", work_dir)
+    try:
         target = Target(chosen, output)
+    except ValueError as error:
+        if not str(error).startswith("output: "):
+            raise
+        problem = str(error).removeprefix("output: ").replace(" as format", " as --format")
+        raise typer.BadParameter(problem, param_hint="'--output'") from None
     for name, value in (("work-dir", work_dir), ("shard", chosen.share)):
         if STDIN in (files or [STDIN]) and value is not None:
             raise typer.BadParameter("standard input cannot be read again; give files", param_hint=f"'--{name}'")
@@ -115,9 +126,10 @@ def encode_files(
             # Of other files on an object store, `encode_files` tells whether an interrupted upload has left them.
             if not is_url(checked) or path in about:
                 check_file(path, force or is_ours, room=room, urls=True)
-        tokenizer = load(folder, pattern)
-        options |= {"num_workers": workers, "work_dir": work_dir, "show_progress": shows_progress(progress)}
-        written = tokenizer.encode_files(sources, checked, overwrite=force, **options)
+        pipeline = load_pipeline(folder, pattern)
+        with Places(checked, work_dir, None).opened() as places:
+            job = make_job(pipeline, as_shards(sources), places.output, chosen, threads_of(workers))
+            written = places.encode(job, threads_of(workers), shows_progress(progress), force)
     _report_files(written, "" if chosen.pack is None else f" in {counted(written.num_rows, 'sequence')}", as_json)
 
 
@@ -128,18 +140,6 @@ def _refuse_with_merge(context: typer.Context) -> None:
         if param.name not in _OF_MERGING and source is not None and source.name != "DEFAULT":
             shown = max(param.opts, key=len) if param.opts[0].startswith("-") else param.metavar
             raise typer.BadParameter("cannot be combined with --merge", param_hint=f"'{shown}'")
-
-
-@contextlib.contextmanager
-def _wrong_output_named() -> Iterator[None]:
-    """Raise the error of a wrong argument `output` as one of the option."""
-    try:
-        yield
-    except ValueError as error:
-        problem = str(error).removeprefix("output: ").replace(" as format", " as --format")
-        if problem == str(error):
-            raise
-        raise typer.BadParameter(problem, param_hint="'--output'") from None
 
 
 def _report_files(written: EncodedFiles, rows: str, as_json: bool) -> None:

@@ -1,6 +1,6 @@
 """Tokenizers that commands load and save, and the options for them.
 
-transformers is imported only where it is needed, because `--help` must be fast.
+They are definitions and pipelines. Only what a template makes of a chat needs a class of transformers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hf_bpe._utils.advice import no_advice
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import phase, warnings_said
@@ -20,7 +21,9 @@ from hf_bpe.cli.options import SPLIT, option
 from hf_bpe.cli.suggestions import closest
 
 if TYPE_CHECKING:
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.analysis._tokenizers import AnyTokenizer
+    from hf_bpe.formats._definition import Definition
+    from hf_bpe.formats._pipeline import Pipeline
 
 FOLDER_HELP = (
     "A folder or file with a tokenizer, in any format that convert knows; with --download also the name of a "
@@ -48,35 +51,49 @@ def set_downloads(allowed: bool) -> None:
     _Downloads.allowed = allowed
 
 
-def tokenizer_class() -> type[BPETokenizer]:
-    """Import and return BPETokenizer, which needs transformers; `--help` and counting do not."""
-    from hf_bpe.tokenizer import BPETokenizer
-
-    return BPETokenizer
-
-
-def load(source: str, pattern: str = "auto", *, is_one_of_several: bool = False) -> BPETokenizer:
-    """Load a tokenizer from a folder or a file of any format; one of several may store its own pattern."""
+def load(source: str, pattern: str = "auto") -> Definition:
+    """Load a tokenizer from a folder or a file of any format."""
     path = source if is_url(source) else existing(source)
     with phase(f"loading {source}"), warnings_said():
-        if not is_one_of_several or pattern == "auto":
-            return tokenizer_class().convert_from(path, pattern=pattern)
-        tokenizer_type = tokenizer_class()
-        from hf_bpe.formats._format import PatternNeeded
+        if isinstance(path, Path):
+            from hf_bpe.conversion import read  # needs tokenizers, which --help and counting do not
 
-        try:
-            return tokenizer_type.convert_from(path)
-        except PatternNeeded:
-            return tokenizer_type.convert_from(path, pattern=pattern)
+            return read(path, pattern=pattern)
+        from hf_bpe.tokenizer import BPETokenizer
+
+        return BPETokenizer.convert_from(path, pattern=pattern).definition
 
 
-def load_several(sources: Sequence[str], pattern: str = "auto") -> dict[str, BPETokenizer]:
-    """Load several tokenizers, by their names, or by their paths if names are equal."""
-    names = [*map(tokenizer_name, sources)]
+def load_pipeline(source: str, pattern: str = "auto") -> Pipeline:
+    """Load the encoder and the decoder of a tokenizer."""
+    from hf_bpe.formats._pipeline import Pipeline
+
+    return Pipeline.of(load(source, pattern))
+
+
+def load_several(sources: Sequence[str], pattern: str = "auto") -> dict[str, Definition]:
+    """Load tokenizers, by their names, or by their paths if names are equal; one may store its own pattern."""
+    from hf_bpe.formats._format import PatternNeeded
+
     if len({*sources}) < len(sources):
         raise typer.BadParameter("a tokenizer is given twice", param_hint="'FOLDER'")
-    paths = names if len({*names}) == len(names) else sources
-    return {name: load(source, pattern, is_one_of_several=True) for name, source in zip(paths, sources, strict=True)}
+    names = [*map(tokenizer_name, sources)]
+    loaded: dict[str, Definition] = {}
+    for name, source in zip(names if len({*names}) == len(names) else sources, sources, strict=True):
+        try:
+            loaded[name] = load(source)
+        except PatternNeeded:
+            loaded[name] = load(source, pattern)
+    return loaded
+
+
+def for_chats(definition: Definition) -> AnyTokenizer:
+    """Return a tokenizer that applies its chat template, if it has one, for which it is of a class of transformers."""
+    if definition.setting("chat_template") is None:
+        return definition
+    from hf_bpe.tokenizer import BPETokenizer
+
+    return BPETokenizer.from_definition(definition)
 
 
 def tokenizer_name(source: str) -> str:
@@ -84,10 +101,12 @@ def tokenizer_name(source: str) -> str:
     return Path(source).resolve().name
 
 
-def save(tokenizer: BPETokenizer, folder: Path) -> None:
+def save(definition: Definition, folder: Path) -> None:
     """Save a tokenizer in a folder, verified."""
-    with phase(f"saving and verifying {folder}"), warnings_said():
-        tokenizer.save_pretrained(folder)
+    from hf_bpe.conversion import write
+
+    with phase(f"saving and verifying {folder}"), warnings_said(), no_advice():
+        write(definition, folder, format="hf")
 
 
 def existing(source: str) -> Path:
@@ -125,10 +144,10 @@ def _downloaded(name: str) -> Path:
     Raises:
         OSError: the repository is not in the cache and cannot be downloaded; the message names it and the reason.
     """
-    tokenizer_class()  # so that transformers, which takes seconds to import, is imported only once
-    from huggingface_hub.utils.tqdm import disable_progress_bars
+    with no_advice():
+        from huggingface_hub.utils.tqdm import disable_progress_bars
 
-    from hf_bpe.tokenizer._hub import check_repository, download
+        from hf_bpe.tokenizer._hub import check_repository, download
 
     options = check_repository(name, {})
     disable_progress_bars()  # the phase is shown instead

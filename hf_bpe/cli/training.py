@@ -11,18 +11,13 @@ import typer
 
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.visible import counted
-from hf_bpe.cli.messages import phase, say, show_result, warnings_said
+from hf_bpe.cli.messages import say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_folder, is_resumed
 from hf_bpe.cli.program import TRAIN, command
 from hf_bpe.cli.roles import ROLES, BosToken, EosToken, PadToken, UnkToken, given_roles
-from hf_bpe.cli.sources import (
-    SOURCE_HELP,
-    check_text_or_counts,
-    reads_text,
-    text_or_counts,
-)
-from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save, tokenizer_class
+from hf_bpe.cli.sources import SOURCE_HELP, check_text_or_counts, reads_text, text_or_counts
+from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save
 from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
@@ -33,7 +28,7 @@ from hf_bpe.training._train import train as train_models
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
-    from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.formats._definition import Definition
 
 _TRAIN_EXAMPLE = "hf-bpe train book.txt -o my-tokenizer --vocab-size 8000"
 _PIPE_EXAMPLE = "\n  cat *.txt | hf-bpe train - -o my-tokenizer --num-merges 32000 --special-token '<|endoftext|>'"
@@ -174,45 +169,38 @@ def train(
                 text=None if superword_counts is None else WordCounts.load(superword_counts),
             )
         models: list[BPEModel] = train_models(input, **options)
-    with phase("importing transformers"):
-        tokenizer_type = tokenizer_class()
+    from hf_bpe.formats._decoding import default_decoding  # these need tokenizers, which --help does not
+    from hf_bpe.formats._definition import Definition
+
     saved: list[dict[str, Any]] = []
     for model, folder in zip(models, folders, strict=True):
         if first is None:
-            from hf_bpe.formats._decoding import default_decoding  # needs tokenizers, which --help does not
-
-            tokenizer = tokenizer_type(model=model, decoding=default_decoding(model), **roles)
+            definition = Definition(model, settings={"decoding": default_decoding(model), **roles})
         else:
-            tokenizer = tokenizer_type.from_definition(replace(first.definition, model=model), **roles)
-        save(tokenizer, folder)
-        made = {
-            "folder": str(folder),
-            "vocab_size": len(tokenizer),
-            "merges": len(model.merges),
-        }
+            definition = replace(first, model=model, settings={**first.settings, **roles})
+        save(definition, folder)
+        made = {"folder": str(folder), "vocab_size": definition.size, "merges": len(model.merges)}
         saved.append({**made, "signature": model.signature})
         if not as_json:
-            say(f"{counted(len(tokenizer), 'token')}, {made['merges']:,} of them merges, saved in {folder}")
+            say(f"{counted(definition.size, 'token')}, {made['merges']:,} of them merges, saved in {folder}")
     if as_json:
         show_result(json.dumps(saved if len(folders) > 1 else saved[0], indent=2))
-    _hint_at_roles(
-        listed, {role: getattr(tokenizer, role) for role in (*ROLES, "sep_token", "cls_token", "mask_token")}
-    )
+    _hint_at_roles(listed, definition)
 
 
-def _hint_at_roles(special_tokens: list[str], roles: dict[str, Any]) -> None:
-    from hf_bpe.tokenizer._options import roles_missing
+def _hint_at_roles(special_tokens: list[str], definition: Definition) -> None:
+    from hf_bpe.formats._settings import roles_missing
 
-    for token, role in roles_missing(special_tokens, roles).items():
+    for token, role in roles_missing(special_tokens, definition.settings).items():
         if role in ROLES:
             say(f"hint: the special token {token!r} has no role; give --{role.replace('_', '-')} {token!r}")
 
 
-def _load_without_added_tokens(folder: str) -> BPETokenizer:
-    tokenizer = load(folder)
-    for token_id in sorted(tokenizer.added_tokens_decoder.keys() - tokenizer.model.vocab.keys()):
+def _load_without_added_tokens(folder: str) -> Definition:
+    definition = load(folder)
+    for token_id, token in definition.tokens_added_later.items():
         raise ValueError(
-            f"{folder}: token {token_id}, {str(tokenizer.added_tokens_decoder[token_id])!r}, was added to the model, "
-            "and a new token would take its id; expected a tokenizer as it was trained"
+            f"{folder}: token {token_id}, {token.content!r}, was added to the model, and a new token would take its "
+            "id; expected a tokenizer as it was trained"
         )
-    return tokenizer
+    return definition

@@ -33,7 +33,7 @@ from hf_bpe.cli.sources import (
     standard_input,
     text_file,
 )
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load_pipeline
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._readers import as_bytes, read_documents
 from hf_bpe.counting._sources import Source, plan
@@ -72,11 +72,12 @@ def encode(
     reading = {"format": input_format, "column": column, "errors": "bytes", "on_error": on_error}
     if text is not None and files:
         raise typer.BadParameter("cannot be combined with SOURCE", param_hint="'--text'")
-    tokenizer = load(folder, pattern)
+    pipeline = load_pipeline(folder, pattern)
+    options = pipeline.options(split_special_tokens or None).for_bytes()
     sources = files or [STDIN]
     texts = (each for file in sources for each in _texts(file, reading, lines))
     for each in texts if text is None else _lines(io.BytesIO(os.fsencode(text)), lines):
-        ids = tokenizer.encode_bytes(each, split_special_tokens=split_special_tokens or None)
+        ids = pipeline.encoder.encode(each, options)
         sys.stdout.buffer.write(" ".join(map(str, ids)).encode() + b"\n")
         sys.stdout.buffer.flush()  # an interactive caller may wait for each answer
 
@@ -123,13 +124,13 @@ def decode(
     document with a newline. Exactly the bytes of the tokens are written, with nothing between or after them unless
     --lines is given. An id that is not in the vocabulary is an error, unless there is an unk_token.
     """
-    tokenizer = load(folder, pattern)
-    vocab = None if tokenizer.unk_token is not None else {*tokenizer.model.vocab, *tokenizer.added_tokens_decoder}
+    pipeline = load_pipeline(folder, pattern)
+    vocab = None if "unk_token" in pipeline.names else {*pipeline.model.vocab, *pipeline.added_tokens}
 
     def write(ids: list[int], where: str, end: bytes) -> None:
         if vocab is not None and (unknown := next((each for each in ids if each not in vocab), None)) is not None:
             raise ValueError(f"{where}: the id {unknown} is not in the vocabulary")
-        text = tokenizer.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
+        text = pipeline.decode_bytes(ids, skip_special_tokens)
         sys.stdout.buffer.write(text + end)
         sys.stdout.buffer.flush()
 

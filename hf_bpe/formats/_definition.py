@@ -99,6 +99,11 @@ class Definition:
         return {token_id: token for token_id, token in self.added_tokens.items() if token_id not in self.model.vocab}
 
     @property
+    def size(self) -> int:
+        """The number of ids from 0 on, as `len` of a tokenizer counts them."""
+        return 1 + max((*self.model.vocab, *self.added_tokens, *self.unused_tokens.values()), default=-1)
+
+    @property
     def names(self) -> dict[str, str]:
         """The tokens with names such as `bos_token`, except names that follow from defaults."""
         names = {name: self.setting(name) for name in NAMED_TOKENS if self.setting(name) is not None}

@@ -6,7 +6,7 @@ derived from this table. `OwnSettings`, `ModelSettings` and `Settings` give type
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
@@ -143,6 +143,30 @@ def setting_names(*owners: Owner) -> tuple[str, ...]:
 def is_default(name: str, value: Any) -> bool:
     """Return whether a setting has the value that every tokenizer has."""
     return name in SETTINGS and SETTINGS[name].default is not _NO_DEFAULT and bool(SETTINGS[name].default == value)
+
+
+# What special tokens are called whose role is known: those of BERT, GPT-2, Llama and T5.
+_ROLES = {
+    **dict.fromkeys(("<pad>", "[PAD]", "<|pad|>", "<|padding|>"), "pad_token"),
+    **dict.fromkeys(("<s>", "<bos>", "<|bos|>", "<|begin_of_text|>", "<|startoftext|>", "[BOS]"), "bos_token"),
+    **dict.fromkeys(("</s>", "<eos>", "<|eos|>", "<|end_of_text|>", "[EOS]", "<|endoftext|>"), "eos_token"),
+    **dict.fromkeys(("<unk>", "[UNK]", "<|unk|>"), "unk_token"),
+    **{"[CLS]": "cls_token", "[SEP]": "sep_token", "<mask>": "mask_token", "[MASK]": "mask_token"},
+}
+
+
+def roles_missing(special_tokens: Iterable[str], settings: Mapping[str, object]) -> dict[str, str]:
+    """Return special token → role, for tokens that look like a role that no token has.
+
+    >>> roles_missing(["<pad>", "</s>", "<x>"], {"eos_token": "</s>"})
+    {'<pad>': 'pad_token'}
+    """
+    roles: dict[str, str] = {}
+    for token in special_tokens:
+        role = _ROLES.get(token)
+        if role is not None and settings.get(role) is None and role not in roles.values():
+            roles[token] = role
+    return roles
 
 
 class OwnSettings:

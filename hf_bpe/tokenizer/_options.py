@@ -16,7 +16,7 @@ from transformers import PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from hf_bpe._utils.arguments import Function, refuse_unknown, short_repr
-from hf_bpe.formats._settings import SETTINGS, ModelSettings, Settings
+from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, ModelSettings, Settings, roles_missing
 from hf_bpe.tokenizer._hub import HUB_ARGUMENTS
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR
 from hf_bpe.training._train import TrainingOptions
@@ -144,33 +144,9 @@ def check_loading(cls: type, base: type, options: Mapping[str, object]) -> None:
         logger.warning("%s", error)
 
 
-# What special tokens are called whose role is known: those of BERT, GPT-2, Llama and T5.
-_ROLES = {
-    **dict.fromkeys(("<pad>", "[PAD]", "<|pad|>", "<|padding|>"), "pad_token"),
-    **dict.fromkeys(("<s>", "<bos>", "<|bos|>", "<|begin_of_text|>", "<|startoftext|>", "[BOS]"), "bos_token"),
-    **dict.fromkeys(("</s>", "<eos>", "<|eos|>", "<|end_of_text|>", "[EOS]", "<|endoftext|>"), "eos_token"),
-    **dict.fromkeys(("<unk>", "[UNK]", "<|unk|>"), "unk_token"),
-    **{"[CLS]": "cls_token", "[SEP]": "sep_token", "<mask>": "mask_token", "[MASK]": "mask_token"},
-}
-
-
-def roles_missing(special_tokens: Iterable[str], settings: Mapping[str, object]) -> dict[str, str]:
-    """Return special token → role, for tokens that look like a role that no token has.
-
-    >>> roles_missing(["<pad>", "</s>", "<x>"], {"eos_token": "</s>"})
-    {'<pad>': 'pad_token'}
-    """
-    roles: dict[str, str] = {}
-    for token in special_tokens:
-        role = _ROLES.get(token)
-        if role is not None and settings.get(role) is None and role not in roles.values():
-            roles[token] = role
-    return roles
-
-
 def hint_at_roles(tokenizer: Any) -> None:
     """Log a hint for special tokens that look like a role that the tokenizer does not have."""
-    settings = {role: getattr(tokenizer, role) for role in {*_ROLES.values()}}
+    settings = {role: getattr(tokenizer, role) for role in NAMED_TOKENS}
     for token, role in roles_missing(tokenizer.model.special_tokens, settings).items():
         logger.warning(
             "the special token %s has no role, so transformers does not use it as %s; give %s=%s",

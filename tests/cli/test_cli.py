@@ -9,6 +9,7 @@ import select
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -306,27 +307,28 @@ class TestEncode:
     def test_encode_files_passes_all_options_on(self, folder, tmp_path, monkeypatch):
         calls = []
 
-        def encode_files(tokenizer, paths, output, **options):
-            calls.append((paths, output, options))
+        def encode(*arguments):
+            calls.append(arguments)
             raise InterruptedError
 
-        monkeypatch.setattr(BPETokenizer, "encode_files", encode_files)
+        monkeypatch.setattr("hf_bpe.token_files._job.make_job", lambda *arguments: arguments)
+        monkeypatch.setattr("hf_bpe.token_files._remote.Places.encode", encode)
         monkeypatch.chdir(tmp_path)
         Path("a.jsonl").write_text('{"body": "low"}\n')
         options = "--begin-token <|x|> --pack 4 --no-pack-across --shard-tokens 1k --shard 1/3 --split-special-tokens"
         options += " --copy-column id --copy-column url --loss-mask no_loss --dropout 0.5 --seed 3 --work-dir work"
         options += " --workers 2 --progress --force --column body --on-error skip --separator <|x|> --append-separator"
         run("encode-files", folder, "a.jsonl", "-o", "out", "--format", "parquet", *options.split(), code=1)
-        [(paths, output, given)] = calls
-        assert (paths, output) == ([Source("a.jsonl", column="body", errors="bytes", on_error="skip")], "out")
-        given["work_dir"] = str(given["work_dir"])  # a Path or a str, by the version of typer
-        assert given == {
+        [(places, (_, shards, output, chosen, workers), *running)] = calls
+        [source] = [replace(shard.source, data=Path(shard.name).name) for shard in shards]
+        assert source == Source("a.jsonl", column="body", errors="bytes", on_error="skip")
+        assert (output, places.work, workers, running) == (Path("out"), Path("work"), 2, [2, True, True])
+        assert chosen == type(chosen)(
             **{"format": "parquet", "separator": "<|x|>", "append_separator": True, "begin_token": "<|x|>"},
             **{"pack": 4, "pack_across": False, "shard_tokens": 1000, "shard": (1, 3)},
             **{"copy_columns": ["id", "url"], "loss_mask": "no_loss", "split_special_tokens": True},
-            **{"dropout": 0.5, "seed": 3, "num_workers": 2, "work_dir": "work"},
-            **{"overwrite": True, "show_progress": True},
-        }
+            **{"dropout": 0.5, "seed": 3},
+        )
 
     def test_files_for_trainers_in_shards(self, folder, tmp_path):
         (tmp_path / "a.txt").write_bytes(b"ab<|x|>" * 10)
