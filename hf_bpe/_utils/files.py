@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from hf_bpe._utils.input_files import check_regular
 from hf_bpe._utils.paths import check_output
 
@@ -96,6 +94,8 @@ def _staging_in(target: Path) -> Iterator[Path]:
         if is_alone:  # else this might delete a folder that another process has made and not locked yet
             _delete_leftovers(target)
         staging = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target))
+        from filelock import FileLock  # here and below, because most programs lock nothing
+
         alive = FileLock(staging / _ALIVE, timeout=0)
         with suppress(NotImplementedError, OSError):  # a file system without locks, where no process cleans up either
             alive.acquire()
@@ -162,6 +162,8 @@ def _are_equal(path: Path, other: Path) -> bool:
 
 def _delete_leftovers(target: Path) -> None:
     """Delete the staging folders of processes that have ended; called under the lock of `target`."""
+    from filelock import FileLock
+
     for staging in target.glob(f"{_PREFIX}*"):
         try:
             if staging.is_symlink() or not _is_ours(staging) or _is_needed(staging, target):
@@ -196,6 +198,8 @@ def lock_moves(folder: Path) -> Iterator[bool]:
     if is_other_file(path):
         yield False
         return
+    from filelock import FileLock, Timeout
+
     lock = FileLock(path, timeout=_PATIENCE)
     try:
         lock.acquire()

@@ -16,14 +16,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import flush, is_other_file
 from hf_bpe._utils.input_files import check_regular, open_checked
 from hf_bpe._utils.paths import check_output
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 Line = TypeVar("Line")
 
@@ -234,6 +235,8 @@ def _locked(path: Path, patience: float) -> FileLock:
             f"{path} has content, so it is of another program, or of another process on a file system without locks; "
             "use another folder, or delete it if there is no such process"
         )
+    from filelock import FileLock, Timeout  # most programs lock nothing
+
     lock = FileLock(path, timeout=patience)
     try:
         lock.acquire()

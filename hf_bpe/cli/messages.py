@@ -17,8 +17,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
-from tqdm import tqdm
-
 from hf_bpe._utils.visible import in_one_line, printable
 
 QUIET, NORMAL, VERBOSE = range(3)
@@ -128,6 +126,8 @@ class _Log(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.levelno < logging.WARNING and _Verbosity.level == QUIET:
             return
+        from tqdm import tqdm
+
         label = "warning: " if record.levelno >= logging.WARNING else ""
         tqdm.write(f"hf-bpe: {_colored(label + printable(in_one_line(record.getMessage())))}", file=sys.stderr)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
 from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
@@ -15,11 +13,16 @@ from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.reference._dropout import Dropout
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from typing_extensions import Buffer
 
+    Ids = npt.NDArray[np.uint32]
+    Numbers = npt.NDArray[np.int64]
+else:  # encoding to lists does not import numpy
+    Ids = Numbers = Any
+
 AnyText = str | bytes
-Ids = npt.NDArray[np.uint32]
-Numbers = npt.NDArray[np.int64]
 
 
 class AddedTokenTuple(NamedTuple):
@@ -293,6 +296,8 @@ class Encoder(Protocol):
         template_ids: TemplateIds,
         limit: tuple[int, bool] | None,
     ) -> tuple[Ids, Numbers, TemplateIds]:
+        import numpy as np
+
         ids, offsets = self.encode_to_numpy(texts, options, threads)
         begins, ends = offsets[:-1].copy(), offsets[1:].copy()
         if limit is not None:

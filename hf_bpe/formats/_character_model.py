@@ -12,7 +12,6 @@ from tokenizers import AddedToken
 
 from hf_bpe.core._alphabet import BYTE_TOKENS, CharacterAlphabet
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._character_encoder import check_character_tokens
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._normalized_tokens import normalized_tokens
 from hf_bpe.formats._added_vocabulary import AddedVocabulary
@@ -37,6 +36,8 @@ def falls_back_to_bytes(data: Mapping[str, Any]) -> bool:
 
 def definition_of_characters(content: Mapping[str, Any], added: AddedVocabulary, more: Mapping[str, Any]) -> Definition:
     """Return the definition in the content of a `tokenizer.json` with all added tokens, and with more settings."""
+    from hf_bpe.encoding._character_encoder import check_character_tokens  # imports numpy
+
     model, unused = _model(content, added.tokens)
     if model.normalizer is not None:
         normalized_tokens(as_tuples(added.tokens.items()), model.normalization)  # checks them

@@ -15,7 +15,6 @@ from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._batch_layout import Layout
 from hf_bpe.encoding._encoder import (
     AddedTokenTuple,
     AnyText,
@@ -28,7 +27,6 @@ from hf_bpe.encoding._encoder import (
 )
 from hf_bpe.encoding._factory import make_encoder, share_encoder
 from hf_bpe.encoding._ids import as_lists
-from hf_bpe.encoding._lazy_encodings import NO_ID, EncodedTexts, Encodings, ToTokens, TypeIds
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.formats._definition import Definition, encoding_options
@@ -39,6 +37,9 @@ from hf_bpe.formats._text_decoder import CharacterDecodeStream, TextDecoder, sho
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from hf_bpe.encoding._batch_layout import Layout
+    from hf_bpe.encoding._lazy_encodings import EncodedTexts, Encodings, ToTokens, TypeIds
 
 logger = logging.getLogger(__name__)
 
@@ -114,8 +115,7 @@ class Pipeline:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder that finds the added tokens."""
-        plain = self._plain_encoder
-        return plain if self.prefix_cache is None else self.prefix_cache.encoder(plain)
+        return self._plain_encoder if self.prefix_cache is None else self.prefix_cache.encoder(self._plain_encoder)
 
     @cached_property
     def _plain_encoder(self) -> Encoder:
@@ -203,9 +203,7 @@ class Pipeline:
     def _ids_of_template(self) -> dict[str, int]:
         """The ids of the template's tokens, of which some may be tokens of the model that are not added tokens."""
         tokens = [] if self.template is None else self.template.tokens
-        if all(token in self.ids for token in tokens):
-            return self.ids
-        return {**self.model.printable_vocab(), **self.ids}
+        return self.ids if all(token in self.ids for token in tokens) else {**self.model.printable_vocab(), **self.ids}
 
     def encode(self, texts: Sequence[AnyText], add_special_tokens: bool = False) -> list[list[int]]:
         """Return the ids of each text."""
@@ -219,6 +217,8 @@ class Pipeline:
             rows: at least one; each of one text, or each of two.
             add_special_tokens: add the special tokens of the template.
         """
+        from hf_bpe.encoding._lazy_encodings import NO_ID, EncodedTexts  # these import numpy
+
         per_row = len(rows[0])
         source = EncodedTexts(self.encoder, [text for row in rows for text in row], self.options(), None)
         layout = source.layout(per_row, self.template_ids(per_row, add_special_tokens))
@@ -229,6 +229,8 @@ class Pipeline:
         self, source: EncodedTexts, layout: Callable[[], Layout], pad_id: int, type_ids: TypeIds, to_tokens: ToTokens
     ) -> Encodings:
         """Return the encodings of texts with offsets as the definition asks for; see `Encodings`."""
+        from hf_bpe.encoding._lazy_encodings import Encodings
+
         matched = partial(source.matched, self.added_tokens)
         shows = self._contents_of_template, self.shows_matched
         return Encodings(layout, source.places, pad_id, type_ids, to_tokens, self.trim_offsets, matched, *shows)
