@@ -15,14 +15,7 @@ from hf_bpe.cli.messages import report_done, say
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
 from hf_bpe.cli.program import TRAIN, command
-from hf_bpe.cli.sources import (
-    SOURCE_HELP,
-    WEIGHT_HELP,
-    check_weights,
-    named_sources,
-    parse_share,
-    reads_text,
-)
+from hf_bpe.cli.sources import SOURCE_HELP, WEIGHT_HELP, check_weights, named_sources, parse_share, reads_text
 from hf_bpe.counting._checkpoint import LOG
 from hf_bpe.counting._count import count as count_shards
 from hf_bpe.counting._sources import plan

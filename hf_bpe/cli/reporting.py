@@ -17,7 +17,7 @@ from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file
 from hf_bpe.cli.program import LOOK, command
 from hf_bpe.cli.sources import SOURCE_HELP, named_sources, reads_text, refuse_source_options
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load_pipeline, load_several, tokenizer_name
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, load_several, tokenizer_name
 from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def report(
     from hf_bpe.analysis import report as report_on
 
     check_file(html, force)
-    pipeline = load_pipeline(folder, pattern)
+    tokenizer = load(folder, pattern)
     with _texts(context, sources or [], group or [], counts or [], "SOURCE") as texts:
         results = report_on(
-            pipeline,
+            tokenizer,
             texts,
             name=tokenizer_name(folder),
             reference=reference,

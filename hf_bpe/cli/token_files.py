@@ -31,7 +31,7 @@ from hf_bpe.cli.sources import (
     shows_progress,
     text_file,
 )
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load_pipeline
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
 from hf_bpe.counting._locations import FileFormat
 from hf_bpe.counting._sources import Source, plan
 from hf_bpe.token_files._options import TokenFileOptions
@@ -91,6 +91,7 @@ def encode_files(
         raise typer.BadParameter("expected a tokenizer, or --merge OUT for parts", param_hint="'FOLDER'")
     if output is None:
         raise typer.BadParameter("give -o FILE to save the ids; encode prints them", param_hint="'--output'")
+    from hf_bpe.formats._pipeline import Pipeline
     from hf_bpe.token_files._job import as_shards, make_job
     from hf_bpe.token_files._publish.shards import Target
     from hf_bpe.token_files._remote import Places
@@ -126,7 +127,7 @@ def encode_files(
             # Of other files on an object store, `encode_files` tells whether an interrupted upload has left them.
             if not is_url(checked) or path in about:
                 check_file(path, force or is_ours, room=room, urls=True)
-        pipeline = load_pipeline(folder, pattern)
+        pipeline = Pipeline.of(load(folder, pattern))
         with Places(checked, work_dir, None).opened() as places:
             job = make_job(pipeline, as_shards(sources), places.output, chosen, threads_of(workers))
             written = places.encode(job, threads_of(workers), shows_progress(progress), force)

@@ -23,7 +23,6 @@ from hf_bpe.cli.suggestions import closest
 if TYPE_CHECKING:
     from hf_bpe.analysis._tokenizers import AnyTokenizer
     from hf_bpe.formats._definition import Definition
-    from hf_bpe.formats._pipeline import Pipeline
 
 FOLDER_HELP = (
     "A folder or file with a tokenizer, in any format that convert knows; with --download also the name of a "
@@ -62,13 +61,6 @@ def load(source: str, pattern: str = "auto") -> Definition:
         from hf_bpe.tokenizer import BPETokenizer
 
         return BPETokenizer.convert_from(path, pattern=pattern).definition
-
-
-def load_pipeline(source: str, pattern: str = "auto") -> Pipeline:
-    """Load the encoder and the decoder of a tokenizer."""
-    from hf_bpe.formats._pipeline import Pipeline
-
-    return Pipeline.of(load(source, pattern))
 
 
 def load_several(sources: Sequence[str], pattern: str = "auto") -> dict[str, Definition]:

@@ -33,7 +33,7 @@ from hf_bpe.cli.sources import (
     standard_input,
     text_file,
 )
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load_pipeline
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._readers import as_bytes, read_documents
 from hf_bpe.counting._sources import Source, plan
@@ -69,10 +69,12 @@ def encode(
     and so is each record of JSON lines and Parquet. Text may hold any bytes, UTF-8 or not: decode gives back the same.
     Ids are held in memory, and no special tokens are added; encode-files writes files of any size.
     """
+    from hf_bpe.formats._pipeline import Pipeline
+
     reading = {"format": input_format, "column": column, "errors": "bytes", "on_error": on_error}
     if text is not None and files:
         raise typer.BadParameter("cannot be combined with SOURCE", param_hint="'--text'")
-    pipeline = load_pipeline(folder, pattern)
+    pipeline = Pipeline.of(load(folder, pattern))
     options = pipeline.options(split_special_tokens or None).for_bytes()
     sources = files or [STDIN]
     texts = (each for file in sources for each in _texts(file, reading, lines))
@@ -124,7 +126,9 @@ def decode(
     document with a newline. Exactly the bytes of the tokens are written, with nothing between or after them unless
     --lines is given. An id that is not in the vocabulary is an error, unless there is an unk_token.
     """
-    pipeline = load_pipeline(folder, pattern)
+    from hf_bpe.formats._pipeline import Pipeline
+
+    pipeline = Pipeline.of(load(folder, pattern))
     vocab = None if "unk_token" in pipeline.names else {*pipeline.model.vocab, *pipeline.added_tokens}
 
     def write(ids: list[int], where: str, end: bytes) -> None:

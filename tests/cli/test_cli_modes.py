@@ -79,14 +79,18 @@ def test_command_is_quiet_or_prints_json(command, files, tmp_path):
     assert quiet.stdout == ("" if "OUT" in COMMANDS[command] else run(*words).stdout)
 
 
-def test_no_command_imports_torch(files, tmp_path):
-    lines = []
-    for command in COMMANDS:
+# Commands that are given a folder here, or write one.
+OF_FOLDERS = ("compare", "train", "truncate", "extend", "prune", "add-special-tokens", "pad")
+
+
+def test_commands_import_transformers_for_folders_and_no_torch(files, tmp_path):
+    lines, foreign = [], files["FOREIGN"]
+    for command in sorted(COMMANDS, key=OF_FOLDERS.__contains__):
         (tmp_path / command).mkdir()
-        lines.append([*map(str, arguments(command, files, tmp_path / command))])
+        paths = {**files, "FOLDER": foreign / "tokenizer.json"}
+        lines.append([*map(str, arguments(command, paths, tmp_path / command))])
     # These ask AutoTokenizer, with which transformers imports torch; the last one saves next to a config.json.
-    foreign = str(files["FOREIGN"])
-    lines += [["inspect", foreign], ["pad", foreign, "-o", foreign, "--multiple", "64", "--force"]]
+    lines += [["inspect", str(foreign)], ["pad", str(foreign), "-o", str(foreign), "--multiple", "64", "--force"]]
     code = """
 import contextlib, io
 from hf_bpe.cli import main
@@ -98,10 +102,11 @@ for line in json.loads(sys.argv.pop()):
             main()
         except SystemExit as end:
             assert not end.code, line
-    imports.append([line[0], sys.imports_of_torch])
+    imports.append([line[0], sys.imports_of_torch, "huggingface_hub" in sys.modules])
 print(json.dumps(imports))"""
     imports = run_code(code, json.dumps(lines), PYTHONPATH=torch_that_is_not_imported(tmp_path))
-    assert imports == [[line[0], 0] for line in lines]
+    quick = len(COMMANDS) - len(OF_FOLDERS)
+    assert imports == [[line[0], 0, number >= quick] for number, line in enumerate(lines)]
 
 
 @pytest.mark.parametrize(
