@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from hf_bpe.normalizers._steps import Step
 from hf_bpe.pretokenizers._chains import MAX_STAGES
-from hf_bpe.pretokenizers._regex.checks import may_be_empty
-from hf_bpe.pretokenizers._regex.parser import parse
 
 MAX_GROWTH = 256
 """The limit of growth of a character in normalizers, in UTF-8; NFKC, the most of a single one, makes it 11 times
@@ -124,6 +122,9 @@ def _step_growth(step: Step) -> Growth:
 
 def _matches_nothing(expression: str) -> bool:
     """Return whether an expression may match an empty text, as far as it is understood here."""
+    from hf_bpe.pretokenizers._regex.checks import may_be_empty
+    from hf_bpe.pretokenizers._regex.parser import parse
+
     try:
         return may_be_empty(parse(expression))
     except ValueError:

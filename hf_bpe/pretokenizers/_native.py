@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from hf_bpe.pretokenizers._chain_programs import ChainProgram, StageProgram, compile_chain
 from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.pretokenizers._stages import BEHAVIORS
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from hf_bpe._native import Chain, NativePattern
+    from hf_bpe.pretokenizers._chain_programs import ChainProgram, StageProgram
 
 
 def native_pattern(native: ModuleType, pattern: Pattern) -> NativePattern:
@@ -37,6 +37,8 @@ def native_pattern(native: ModuleType, pattern: Pattern) -> NativePattern:
 @lru_cache(maxsize=64)
 def compile_natively(native: ModuleType, chain: PreTokenizer) -> Chain | str:
     """Return a chain compiled for the core, or the reason why there is none: both take long to find."""
+    from hf_bpe.pretokenizers._chain_programs import compile_chain  # which named patterns do not need
+
     try:
         program = compile_chain(chain)
         compiled: Chain = native.Chain([*map(_StageTuple.of, program.stages)], _pair_table(program))

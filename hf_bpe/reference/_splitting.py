@@ -18,8 +18,6 @@ from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
 from hf_bpe.pretokenizers._named_patterns import PATTERNS
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
-from hf_bpe.pretokenizers._regex.parser import parse
-from hf_bpe.pretokenizers._regex.translate import write
 from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace, Split
 
 Span = tuple[int, int]
@@ -248,6 +246,9 @@ def _compiled(expression: str) -> tuple[regex.Pattern[str], bool]:
     Raises:
         ValueError: the expression is invalid, or `regex` would take too long to compile it.
     """
+    from hf_bpe.pretokenizers._regex.parser import parse  # these take time, and the native core does not need them
+    from hf_bpe.pretokenizers._regex.translate import write
+
     try:
         written = write(parse(expression))
         return regex.compile(written.expression), written.needs_mask
