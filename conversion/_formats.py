@@ -11,7 +11,9 @@ from typing import Any
 
 from hf_bpe._utils.arguments import check_path
 from hf_bpe._utils.files import staged_folder
-from hf_bpe._utils.input_files import open_regular
+from hf_bpe._utils.input_files import MAX_BYTES, open_regular
+from hf_bpe._utils.object_stores import StorageOptions, as_local_folder
+from hf_bpe._utils.paths import local_path, output_url
 from hf_bpe.conversion import _gguf as gguf
 from hf_bpe.conversion import _hf_folder as hf_folder
 from hf_bpe.conversion import _rank_folder as rank_folder
@@ -22,7 +24,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.formats import _tokenizer_json as tokenizer_json
 from hf_bpe.formats import _vocab_and_merges as gpt2
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._folder.files import needs_conversion
+from hf_bpe.formats._folder.files import FOLDER_FILES, needs_conversion
 from hf_bpe.formats._format import Format, Hints
 from hf_bpe.formats._pipeline import without_idle_ignore_merges
 from hf_bpe.formats._settings import NAMED_TOKENS
@@ -144,11 +146,17 @@ def _read(path: str | os.PathLike[str], format: str | None, hints: Hints) -> Def
     return definition
 
 
-def definition_of(source: Any, *, format: str | None = None, **hints: Any) -> Definition:
+def definition_of(
+    source: Any, *, format: str | None = None, storage_options: StorageOptions | None = None, **hints: Any
+) -> Definition:
     """Return the definition of a tokenizer in a file or in memory; see `BPETokenizer.convert_from`.
 
     Unlike `read`, this leaves it to a `Pipeline` to find out that `ignore_merges` has no effect.
     """
+    source = local_path(source) if isinstance(source, str) else source
+    if isinstance(source, (str, os.PathLike)) and (url := output_url(source)) is not None:
+        with as_local_folder(url, FOLDER_FILES, MAX_BYTES, storage_options) as folder:
+            return _read(folder, format, Hints(**hints))
     if isinstance(source, str) and format is None and not Path(check_path("source", source)).exists():
         source = tiktoken.encoding_named(source)
     if isinstance(source, (str, os.PathLike)):

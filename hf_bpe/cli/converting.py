@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from hf_bpe.cli.messages import phase, report_done, say, show_result, warnings_s
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, check_folder
 from hf_bpe.cli.program import CONVERT, command
-from hf_bpe.cli.tokenizers import FOLDER_HELP, PATTERN_HELP, existing
+from hf_bpe.cli.tokenizers import FOLDER_HELP, PATTERN_HELP, existing, warn_of_existing_files
 from hf_bpe.pretokenizers._named_patterns import NAMES
 
 if TYPE_CHECKING:
@@ -75,7 +76,13 @@ def convert(
     with phase(f"converting {source}, and verifying what is written"), warnings_said():
         path, format, definition = _read(source, from_format, pattern, special_token)
         written = formats.write(
-            definition, target, format=to_format, drop=drop or (), against=(path, format), files=verify_with or ()
+            definition,
+            target,
+            format=to_format,
+            drop=drop or (),
+            against=(path, format),
+            files=verify_with or (),
+            check_folder=partial(warn_of_existing_files, definition, target),
         )
     count = definition.model.vocab_size + len(definition.tokens_added_later)
     files = [*map(str, written)]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hf_bpe._utils.advice import no_advice
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import phase, warnings_said
@@ -52,15 +52,12 @@ def set_downloads(allowed: bool) -> None:
 
 def load(source: str, pattern: str = "auto") -> Definition:
     """Load a tokenizer from a folder or a file of any format."""
+    from hf_bpe.conversion import definition_of  # these need tokenizers, which --help and counting do not
+    from hf_bpe.formats._pipeline import without_idle_ignore_merges
+
     path = source if is_url(source) else existing(source)
     with phase(f"loading {source}"), warnings_said():
-        if isinstance(path, Path):
-            from hf_bpe.conversion import read  # needs tokenizers, which --help and counting do not
-
-            return read(path, pattern=pattern)
-        from hf_bpe.tokenizer import BPETokenizer
-
-        return BPETokenizer.convert_from(path, pattern=pattern).definition
+        return without_idle_ignore_merges(definition_of(path, pattern=pattern))
 
 
 def load_several(sources: Sequence[str], pattern: str = "auto") -> dict[str, Definition]:
@@ -97,8 +94,17 @@ def save(definition: Definition, folder: Path) -> None:
     """Save a tokenizer in a folder, verified."""
     from hf_bpe.conversion import write
 
-    with phase(f"saving and verifying {folder}"), warnings_said(), no_advice():
-        write(definition, folder, format="hf")
+    with phase(f"saving and verifying {folder}"), warnings_said():
+        write(definition, folder, format="hf", check_folder=partial(warn_of_existing_files, definition, folder))
+
+
+def warn_of_existing_files(definition: Definition, folder: Path, staged: Path) -> None:
+    """Warn of files in a folder that change what is loaded from it once those in `staged` are there, too."""
+    if any((folder / name).is_file() for name in ("config.json", "chat_template.jinja")):
+        from hf_bpe.tokenizer import BPETokenizer
+        from hf_bpe.tokenizer._saving import auto_tokenizer
+
+        auto_tokenizer.warn_of_existing_files(BPETokenizer.from_definition(definition), folder, staged)
 
 
 def existing(source: str) -> Path:
@@ -136,10 +142,9 @@ def _downloaded(name: str) -> Path:
     Raises:
         OSError: the repository is not in the cache and cannot be downloaded; the message names it and the reason.
     """
-    with no_advice():
-        from huggingface_hub.utils.tqdm import disable_progress_bars
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
-        from hf_bpe.tokenizer._hub import check_repository, download
+    from hf_bpe.tokenizer._hub import check_repository, download
 
     options = check_repository(name, {})
     disable_progress_bars()  # the phase is shown instead

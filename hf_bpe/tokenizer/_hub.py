@@ -13,7 +13,6 @@ from urllib.request import getproxies, proxy_bypass
 
 from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
 from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
-from transformers.utils.hub import cached_file
 
 from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.visible import in_one_line
@@ -72,6 +71,8 @@ def repository_to_convert(name: str | os.PathLike[str], options: Mapping[str, An
     """
     if Path(name).exists() or passes_vocabulary(options):
         return None
+    from transformers.utils.hub import cached_file
+
     where = {option: options[option] for option in (*_WHERE, "proxies", "subfolder") if option in options}
     # As transformers looks for the files that it reads itself.
     if any(cached_file(str(name), file, **where, _raise_exceptions_for_missing_entries=False) for file in OWN_FILES):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,15 +11,12 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import Tokenizer
 
 from hf_bpe._utils.arguments import check_flag, check_keywords, check_mapping, check_str, check_strs, checked, optional
-from hf_bpe._utils.input_files import MAX_BYTES
-from hf_bpe._utils.object_stores import as_local_folder
 from hf_bpe._utils.panics import panics_as_errors
-from hf_bpe._utils.paths import check_output, local_path, output_url
+from hf_bpe._utils.paths import check_output
 from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
 from hf_bpe.formats._construction import constructor_arguments
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._folder.files import FOLDER_FILES
 from hf_bpe.formats._format import ReadFormat, WrittenFormat
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
@@ -129,11 +125,8 @@ class ConversionMethods(OwnTokenizer):
         """
         from hf_bpe.conversion import definition_of
 
-        with ExitStack() as stack:
-            source = local_path(source) if isinstance(source, str) else source
-            if isinstance(source, (str, os.PathLike)) and (url := output_url(source)) is not None:
-                source = stack.enter_context(as_local_folder(url, FOLDER_FILES, MAX_BYTES, storage_options))
-            definition = definition_of(source, format=format, pattern=pattern, special_tokens=special_tokens)
+        hints = {"pattern": pattern, "special_tokens": special_tokens}
+        definition = definition_of(source, format=format, storage_options=storage_options, **hints)
         return cls.from_definition(definition, **kwargs)
 
     @checked(path=check_output, format=optional(check_str), drop=check_strs, verify=check_flag)
