@@ -38,17 +38,12 @@ class Array(Protocol):
         """Return the values as lists."""
 
 
-class RandomOptions(TypedDict, total=False):
-    """The options of calls that encode at random; see docs/how-to/randomized-tokens.md."""
+class CallOptions(TypedDict, total=False):
+    """The options of calls, `encode` and `tokenize` that are not among their first parameters."""
 
     dropout: float | None
     seed: int | None
     first_text: int | Sequence[int] | None
-
-
-class CallOptions(RandomOptions, total=False):
-    """The options of calls, `encode` and `tokenize` that are not among their first parameters."""
-
     split_special_tokens: bool | None
     allowed_special: Special
     disallowed_special: Special
@@ -307,6 +302,10 @@ class PreTrainedTokenizer(OwnSettings):
 
     def push_to_hub(self, repo_id: str, **kwargs: object) -> str:
         """Upload the files."""
+
+    @classmethod
+    def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
+        """Convert the settings of files to those of the constructor."""
 
     @classmethod
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
