@@ -114,12 +114,7 @@ def checked_inputs(text: Any, text_pair: Any, kwargs: dict[str, Any]) -> Inputs 
 
 
 def check_call_options(kwargs: dict[str, Any]) -> None:
-    """Check the options of a call in place.
-
-    Raises:
-        TypeError: there is no such option.
-        ValueError: an option has a value that it cannot have.
-    """
+    """Check the options of a call in place."""
     for name, value in kwargs.items():
         if value is not None and value is not True and value is not False and name in _CHECKS:
             kwargs[name] = _CHECKS[name](name, value)
@@ -130,9 +125,14 @@ def check_call_options(kwargs: dict[str, Any]) -> None:
 def check_inherited_call(text: object, text_pair: object, kwargs: Mapping[str, object]) -> None:
     """Raise a ValueError for arguments of a call that transformers cannot handle."""
     in_words = bool(kwargs.get("is_split_into_words"))
-    _check_input("text", text, in_words)
-    if text_pair is not None:
-        _check_input("text_pair", text_pair, in_words)
+    for name, value in {"text": text, "text_pair": [] if text_pair is None else text_pair}.items():
+        if not _is_input(value, in_words, depth=3):
+            words = "lists of str, because is_split_into_words is set" if in_words else "a str, or a list of str"
+            advice = f"; give {name}.tolist()" if hasattr(value, "tolist") else ""
+            advice = "; encode_bytes takes bytes" if isinstance(value, bytes) else advice
+            raise ValueError(
+                f"{name}: expected {words}, a list or pair of these, or ids; got {short_repr(value)}{advice}"
+            )
     for name in ("return_offsets_mapping", "return_overflowing_tokens"):
         if kwargs.get(name) and kwargs.get("sanitize_control_tokens"):
             raise ValueError(
@@ -141,16 +141,6 @@ def check_inherited_call(text: object, text_pair: object, kwargs: Mapping[str, o
             )
         if kwargs.get(name):
             raise ValueError(f"{name}=True: expected texts, either all single or all in pairs (text_pair)")
-
-
-def _check_input(name: str, value: object, in_words: bool) -> None:
-    """Raise a ValueError if the value is neither text nor ids."""
-    if not _is_input(value, in_words, depth=3):
-        words = "lists of str, because is_split_into_words is set" if in_words else "a str, or a list of str"
-        advice = "; encode_bytes takes bytes" if isinstance(value, bytes) else ""
-        if not isinstance(value, bytes) and hasattr(value, "tolist"):
-            advice = f"; give {name}.tolist()"
-        raise ValueError(f"{name}: expected {words}, a list or pair of these, or ids; got {short_repr(value)}{advice}")
 
 
 def _is_input(value: object, in_words: bool, depth: int) -> bool:
