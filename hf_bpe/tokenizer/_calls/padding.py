@@ -74,9 +74,6 @@ def _columns_of(rows: Any) -> dict[str, list[list[int]]] | None:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
     elif not isinstance(rows, Mapping) or not rows.keys() <= _COLUMNS:
         return None
-    if "input_ids" not in columns:
-        return None
-    lists = [columns[name] for name in columns]
-    if not all(type(column) is list and column and {*map(type, column)} == {list} for column in lists):
-        return None
-    return {name: columns[name] for name in columns} if len({*map(len, lists)}) == 1 else None
+    columns = {name: columns[name] for name in columns}
+    are_lists = all(type(column) is list and {*map(type, column)} == {list} for column in columns.values())
+    return columns if are_lists and "input_ids" in columns else None
