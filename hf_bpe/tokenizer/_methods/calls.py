@@ -106,6 +106,17 @@ class CallMethods(OwnTokenizer):
             ids = encoder.encode(text, options_of_call(pipeline.options(as_text), kwargs, 1))
             return [*self.convert_ids_to_tokens(ids)]
 
+        def convert_tokens_to_ids(self, tokens: Any) -> Any:
+            """Return the id of a printable token, or the ids of several; unknown tokens give the id of `unk_token`."""
+            if isinstance(tokens, str) or not self._overridden.isdisjoint(_HOOKS_OF_A_TOKEN):
+                return super().convert_tokens_to_ids(tokens)
+            tokens = check_strs("tokens", tokens)
+            added, ids = self._added_tokens_encoder, self.encoder
+            return [
+                added[token] if token in added else ids[token] if token in ids else self._convert_token_to_id(token)
+                for token in tokens
+            ]
+
     def _tokenize_between_added_tokens(self, pipeline: Pipeline, text: str, as_text: bool | None) -> list[str]:
         """Return the added tokens of a text, and what `_tokenize` of a subclass makes of the text between them."""
         splits = pipeline.split_special_tokens if as_text is None else as_text
@@ -129,19 +140,6 @@ class CallMethods(OwnTokenizer):
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
         ids = self.pipeline.base.encode(text, self.pipeline.options_of_bytes)
         return [self.decoder[token_id] for token_id in ids]
-
-    if not TYPE_CHECKING:  # whose types are in _transformers_types
-
-        def convert_tokens_to_ids(self, tokens: Any) -> Any:
-            """Return the id of a printable token, or the ids of several; unknown tokens give the id of `unk_token`."""
-            if isinstance(tokens, str) or not self._overridden.isdisjoint(_HOOKS_OF_A_TOKEN):
-                return super().convert_tokens_to_ids(tokens)
-            tokens = check_strs("tokens", tokens)
-            added, ids = self._added_tokens_encoder, self.encoder
-            return [
-                added[token] if token in added else ids[token] if token in ids else self._convert_token_to_id(token)
-                for token in tokens
-            ]
 
     def _convert_token_to_id(self, token: str) -> int | None:
         token_id = self.encoder.get(token)
