@@ -76,7 +76,7 @@ def _with_words(number: int, message: Any, trusted_roles: list[str], texts: dict
             return {
                 (word_for(key) if is_argument and isinstance(key, str) and key else key): (
                     each
-                    if key in _TRUSTED_KEYS and not is_argument and _is_name(each)
+                    if key in _TRUSTED_KEYS and not is_argument and isinstance(each, str) and _ROLE.fullmatch(each)
                     else replaced(each, is_argument or key == "arguments")
                 )
                 for key, each in value.items()
@@ -88,10 +88,6 @@ def _with_words(number: int, message: Any, trusted_roles: list[str], texts: dict
         raise TypeError(f"conversation[{number}]: expected text, numbers, lists and dicts, got {short_repr(value)}")
 
     return replaced(message, False)
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and _ROLE.fullmatch(value) is not None
 
 
 def _without_edge(
