@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
     from hf_bpe.editing._edits import Edited
     from hf_bpe.editing._remap import Remap
-    from hf_bpe.encoding._encoder import Encoder, TemplateIds
+    from hf_bpe.encoding._encoder import TemplateIds
     from hf_bpe.formats._definition import Definition
     from hf_bpe.formats._pipeline import Pipeline
     from hf_bpe.formats._template import Template
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     class OwnTokenizer(AnyTokenizer):
         """A `BPETokenizer`; see there, or in the mix-in that defines the name."""
 
-        _base: Encoder
         _special_tokens_map: dict[str, Any]
         _template: Template | None
 
@@ -66,7 +65,5 @@ if TYPE_CHECKING:
         def _template_ids(self, sequences: int, add_special_tokens: bool) -> TemplateIds | None: ...
 
         def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int: ...
-
-        def _replace_added_tokens(self, added: Any) -> None: ...
 else:
     AnyTokenizer = OwnTokenizer = object
