@@ -46,15 +46,12 @@ class _AutoTokenizerFinder(importlib.abc.MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname != _AUTO_MODULE:
             return None
-        for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):  # old finders have a different method
-                continue
-            spec = finder.find_spec(fullname, path, target)
-            if spec is not None:
-                if spec.loader is not None:
-                    spec.loader = _RegisteringLoader(spec.loader)
-                return spec
-        return None
+        # Old finders have a different method.
+        others = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
+        spec = next(filter(None, (finder.find_spec(fullname, path, target) for finder in others)), None)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _RegisteringLoader(spec.loader)
+        return spec
 
 
 class _RegisteringLoader(importlib.abc.Loader):
