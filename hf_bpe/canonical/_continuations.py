@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -312,13 +311,16 @@ def _keys(tokens: TokenTexts, is_late: bool) -> list[object]:
 def _class_runs(text: str, *, is_late: bool) -> list[tuple[int, int, int, bool]]:
     """Return class, begin and end of runs of one class, and whether their lengths count."""
     table, counted = class_list(), counted_classes()
-    codes = map(ord, text)
-    kinds = [_SPECIFIC + code if _is_specific(text, i, is_late) else table[code] for i, code in enumerate(codes)]
     runs = []
-    end = 0
-    for kind, run in groupby(kinds):
-        begin, end = end, end + len([*run])
-        runs.append((kind, begin, end, kind >= _SPECIFIC or kind in counted))
+    begin, kind = 0, -1
+    for index, char in enumerate(text):
+        new = _SPECIFIC + ord(char) if _is_specific(text, index, is_late) else table[ord(char)]
+        if new != kind:
+            if index:
+                runs.append((kind, begin, index, kind >= _SPECIFIC or kind in counted))
+            begin, kind = index, new
+    if text:
+        runs.append((kind, begin, len(text), kind >= _SPECIFIC or kind in counted))
     return runs
 
 
