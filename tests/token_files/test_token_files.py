@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import weakref
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPETokenizer, Source
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import merge_manifests
-from hf_bpe.token_files._formats import FORMATS
+from hf_bpe.token_files._formats import FORMATS, writer
 from hf_bpe.token_files._packing import Chunk
 from support.cases import case
 from support.killing import forked, kill_before_move
@@ -85,6 +86,14 @@ def test_writers_take_rows_in_any_parts(tmp_path_factory, format, is_wide, rows,
         begin = end
     made.write(paths, chunks, made.dtype(70_000 if is_wide else 300))
     assert [content(path) for path in paths if path.suffix != ".metadata"] == LAYOUTS[format](rows, is_wide)
+
+
+def test_parts_of_a_row_are_freed_when_it_is_whole():
+    parts = [np.ones(3, np.uint32) for _ in range(3)]
+    references = [*map(weakref.ref, parts)]
+    chunks = (Chunk(parts.pop(0), np.array(ends, np.int64)) for ends in ([], [], [2]))
+    for _ in writer.whole_rows(chunks, np.uint32):
+        assert [part() is None for part in references] == [True, True, False]  # the next row begins in the last one
 
 
 def many_sources(folder):
@@ -416,7 +425,7 @@ def test_a_full_disk_is_an_error_that_names_the_folder(tokenizer, tmp_path, monk
         for suffix in [*([".pieces"] if work else []), *FORMATS[format].suffixes]:
 
             def on_full_disk(self, mode="r", *args, **kwargs):
-                is_full = mode == "xb" if suffix == ".pieces" else self.name.removesuffix(".part").endswith(suffix)  # noqa: B023
+                is_full = mode == "xb" if suffix == ".pieces" else self.name.endswith(suffix)  # noqa: B023
                 if is_full and mode[0] in "wx":
                     return written(Path("/dev/full"), mode.replace("x", "w"), *args, **kwargs)
                 return written(self, mode, *args, **kwargs)

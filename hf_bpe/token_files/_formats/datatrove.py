@@ -19,8 +19,7 @@ def write_datatrove(paths: Sequence[Path], chunks: Iterable[Chunk], dtype: Dtype
     """Write what datatrove's `TokenizedFile` writes: an index, final metadata, and a mask if there is a path for it."""
     size = 0
     with ExitStack() as stack:
-        files = [stack.enter_context(path.open("wb")) for path in (*paths[:2], *paths[3:])]
-        ids_file, index, *masks = files
+        ids_file, index, *masks = (stack.enter_context(path.open("wb")) for path in (*paths[:2], *paths[3:]))
         for ids, ends, _ in chunks:
             for mask_file in masks:
                 ids, mask = split_mask(ids)

@@ -24,11 +24,11 @@ def whole_rows(chunks: Iterable[Chunk], dtype: npt.DTypeLike) -> Iterator[Chunk]
     for ids, ends, values in chunks:
         held.append(np.ascontiguousarray(ids, dtype))
         if len(ends) > 0:
-            last = int(ends[-1])
-            before = sum(map(len, held)) - len(ids)
             *begun, ids = held
-            yield Chunk(np.concatenate([*begun, ids[:last]]), ends + before, values)
-            held = [ids[last:]]
+            last, before = int(ends[-1]), sum(map(len, begun))
+            rows = Chunk(np.concatenate([*begun, ids[:last]]), ends + before, values)
+            begun, held = [], [ids[last:]]  # or a long row is in memory twice while it is written
+            yield rows
 
 
 def read_numbers(file: IO[bytes], dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
