@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from hf_bpe.token_files._formats import arrow, binary, datatrove, mds, megatron
 from hf_bpe.token_files._formats.writer import Details, Dtype
 from hf_bpe.token_files._options import FormatName
-
-MakeIndex = Callable[[Sequence[Mapping[str, Any]]], Mapping[str, Any]]
 
 
 class TokenFormat(NamedTuple):
@@ -40,7 +38,7 @@ class TokenFormat(NamedTuple):
     max_ids: int | None = None
     is_folder: bool = False
     shard_tokens: int | None = None
-    make_index: MakeIndex | None = None
+    make_index: Callable[[Sequence[Details]], Details] | None = None
     holds_columns: bool = False
     mask_suffix: str | None = None
 

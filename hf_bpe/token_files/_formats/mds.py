@@ -6,7 +6,7 @@ import json
 import shutil
 import struct
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ def _begin(number: int) -> int:
     return 4 + 4 * (number + 1) + len(_HEADER)
 
 
-def make_index(shards: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def make_index(shards: Sequence[Details]) -> Details:
     """Return the content of `index.json`."""
     return {"version": 2, "shards": [*shards]}
 
