@@ -287,6 +287,7 @@ WRONG = [
         *(ValueError, "counts: expected the model's pattern 'gpt2', got 'o200k'"),
     ),
     (prune, {"model": AB, "counts": WordCounts({"ab": 2**62}), "vocab_size": 3}, OverflowError, "63 bits"),
+    *((truncate, {"model": AB, "vocab_size": n}, ValueError, f"expected 3 to 4, got {n!r}") for n in (2, 5, 3.5)),
     (extend, {"model": BYTES, "input": ["a"], "number": -1}, ValueError, "number: expected at least 0, got -1"),
     (extend, {"model": BYTES, "input": ["a"], "number": 1.5}, TypeError, "number: expected an int"),
     (pad_to_multiple_of, {"model": BYTES, "multiple": 0}, ValueError, "multiple: expected at least 1"),
