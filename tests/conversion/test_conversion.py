@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import tiktoken
@@ -21,6 +20,7 @@ from hf_bpe.formats import Pipeline, Template, TemplatePiece
 from hf_bpe.formats._settings import SETTINGS
 from hf_bpe.pretokenizers import PATTERNS
 from support.profiles import by_profile
+from support.project import ROOT
 from support.strategies import models
 
 CORPUS = ["low lower lowest newest widest 你好 42!\n\n", "many words of a text; the longest are whole words.\n"] * 3
@@ -236,7 +236,7 @@ def test_a_token_without_a_merge_does_not_become_special(tmp_path):
         conversion.write(Definition(model), tmp_path / "gpt2", format="gpt2")
 
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
+DOCS = ROOT / "docs"
 PAGE = (DOCS / "how-to" / "convert.md").read_text(encoding="utf-8")
 
 

@@ -3,17 +3,17 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from support.corpora import END, save_tokenizer
+from support.project import ROOT
 
 pytest.importorskip("datatrove", reason="datatrove is not installed: pip install datatrove")
 pytest.importorskip("orjson", reason="orjson is not installed: pip install orjson")
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "encode_in_datatrove.py"
+EXAMPLE = ROOT / "examples" / "encode_in_datatrove.py"
 TASKS = 3
 
 

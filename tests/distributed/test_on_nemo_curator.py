@@ -2,17 +2,17 @@
 
 import importlib.util
 import sys
-from pathlib import Path
 
 import pytest
 
 from hf_bpe import BPETokenizer
 from support.corpora import END
+from support.project import ROOT
 
 pytest.importorskip("nemo_curator", reason="NeMo Curator is not installed: pip install nemo-curator")
 pa = pytest.importorskip("pyarrow")
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "encode_in_nemo_curator.py"
+EXAMPLE = ROOT / "examples" / "encode_in_nemo_curator.py"
 TEXTS = ["low\nlower", f"low{END}lower", "newest 你好"]
 
 

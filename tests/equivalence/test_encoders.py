@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,6 +31,7 @@ from hf_bpe.reference import Encoder
 from support.cases import case
 from support.patience import PATIENCE
 from support.profiles import by_profile, scaled, thorough
+from support.project import ROOT
 from support.strategies import (
     CHAINS,
     SPACING_CHAINS,
@@ -46,7 +46,6 @@ from support.strategies import (
     runs_of_letters,
 )
 
-ROOT = Path(__file__).parent.parent.parent
 UNKNOWN = 5000
 options = st.builds(Options, st.booleans(), st.booleans(), st.just(UNKNOWN), dropout=st.none())
 

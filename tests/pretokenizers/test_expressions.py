@@ -3,7 +3,6 @@ import itertools
 import random
 import re
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -22,6 +21,7 @@ from hf_bpe.reference import pre_tokenize
 from support.cases import case
 from support.native_patterns import native_pieces
 from support.profiles import by_profile, scaled, thorough
+from support.project import ROOT
 from support.samples import CODE_POINTS
 from support.strategies import texts
 
@@ -386,7 +386,7 @@ def test_construct_is_refused_with_its_name_and_column():
 
 
 def test_refused_expressions_of_the_reference():
-    page = (Path(__file__).parents[2] / "docs/reference/pretokenizers.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/pretokenizers.md").read_text(encoding="utf-8")
     table, _, rest = page.partition("## Expressions that are refused\n")[2].partition("\nNeither ")
     rows = [row.split(" | ")[-1] for row in re.findall(r"^\|.*\|$", table, re.MULTILINE)]
     ours, none = (re.findall(r"`([^`]+)`", text) for text in ("".join(rows), rest.partition("\n## ")[0]))

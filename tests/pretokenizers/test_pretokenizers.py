@@ -1,10 +1,8 @@
 import functools
-import importlib.util
 import itertools
 import random
 import signal
 import time
-from pathlib import Path
 
 import pytest
 import regex
@@ -23,6 +21,7 @@ from hf_bpe.reference import pre_tokenize
 from hf_bpe.reference._splitting import _seconds_for
 from support.cases import case
 from support.profiles import by_profile, scaled, thorough
+from support.project import ROOT, load_script
 from support.samples import CODE_POINTS
 from support.strategies import any_texts
 
@@ -181,11 +180,7 @@ def test_characters_unknown_to_unicode_16_have_no_class():
 @pytest.fixture(scope="module")
 def generator():
     pytest.importorskip("unicodedata2")
-    path = Path(__file__).parent.parent.parent / "tools" / "generate_unicode.py"
-    spec = importlib.util.spec_from_file_location("generate_unicode", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(ROOT / "tools" / "generate_unicode.py")
 
 
 @thorough

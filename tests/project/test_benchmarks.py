@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,7 @@ import hf_bpe
 from hf_bpe.conversion import write_gpt2
 from support.patience import PATIENCE
 from support.profiles import by_profile, thorough
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+from support.project import ROOT
 
 WRONG_PEER = """
 from benchmarks.peers import hf_bpe

@@ -5,11 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from support.project import ROOT
+
 LINT = """
 import sys
 # An editable install would be found before the copy in this folder.

@@ -4,14 +4,12 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from support.left_out import IS_BUILT
 from support.profiles import thorough
-
-ROOT = Path(__file__).parent.parent.parent
+from support.project import ROOT
 
 
 @pytest.mark.parametrize("processes", ["0", pytest.param("2", marks=thorough)])

@@ -2,11 +2,11 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from support.project import ROOT
+
 SOURCES = {"hf_bpe": ROOT / "hf_bpe", "hf_bpe.conversion": ROOT / "conversion"}
 REFERENCE = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "docs" / "reference").glob("*.md")))
 

@@ -3,7 +3,6 @@
 import runpy
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,9 @@ from support.small_tokenizers import tokenizer_of
 pytest.importorskip("fastapi", reason="the example needs fastapi")
 from fastapi.testclient import TestClient
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "serve_fastapi.py"
+from support.project import ROOT
+
+EXAMPLE = ROOT / "examples" / "serve_fastapi.py"
 TEMPLATE = (
     "{% for each in messages %}{% if each.role == 'tool' %}{{ raise_exception('no tools here') }}{% endif %}"
     "<|{{ each.role }}|>{{ each.content }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"

@@ -4,11 +4,10 @@ import ast
 import importlib
 import inspect
 import re
-from pathlib import Path
 
 import hf_bpe
+from support.project import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The names that pages give their values.
 OWNERS = {

@@ -4,7 +4,6 @@ import importlib.util
 import inspect
 import subprocess
 import sys
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -19,8 +18,7 @@ from hf_bpe.formats._format import ReadFormat, WrittenFormat
 from hf_bpe.token_files import _formats as token_formats
 from hf_bpe.token_files._formats import FormatName
 from hf_bpe.tokenizer import _transformers_types as types
-
-ROOT = Path(__file__).parent.parent.parent
+from support.project import ROOT
 
 TYPOS = """
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, count, train

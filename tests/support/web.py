@@ -1,12 +1,12 @@
 """The build of the browser's module: its place, and whether it can be tested."""
 
 import shutil
-from pathlib import Path
 
-_ROOT = Path(__file__).parent.parent.parent
-WEB = _ROOT / "build" / "web"
-SOURCES = [path for path in sorted((_ROOT / "web").iterdir()) if path.suffix in (".js", ".html")]
-ANSWERS = _ROOT / "tests" / "web" / "answers.mjs"
+from support.project import ROOT
+
+WEB = ROOT / "build" / "web"
+SOURCES = [path for path in sorted((ROOT / "web").iterdir()) if path.suffix in (".js", ".html")]
+ANSWERS = ROOT / "tests" / "web" / "answers.mjs"
 
 
 def is_web_built() -> bool:

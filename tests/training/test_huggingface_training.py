@@ -6,7 +6,6 @@ tests/reference/test_reference.py compares the algorithm alone, on words that hy
 import functools
 import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,9 +20,10 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import CHAINS, NAMES, PATTERNS, from_printable
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from support.profiles import by_profile, scaled, thorough
+from support.project import ROOT
 from support.strategies import texts, words
 
-GUIDES = Path(__file__).parent.parent.parent / "docs" / "how-to"
+GUIDES = ROOT / "docs" / "how-to"
 PAGE = (GUIDES / "migrate-from-tokenizers.md").read_text(encoding="utf-8")
 END = "<|endoftext|>"
 SPLIT_BY_NO_TWO_PATTERNS_ALIKE = "don't DON'T HTMLParser 1234 x//\n\n  12 (low) low's \u0301a " * 3
