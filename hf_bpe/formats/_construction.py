@@ -171,7 +171,7 @@ def special_without_name(tokens: Mapping[int, AddedToken], settings: SettingValu
 def constructor_arguments(
     definition: Definition, model: BPEModel | None = None, overrides: SettingValues | None = None
 ) -> dict[str, Any]:
-    """Return the arguments of `BPETokenizer` for a definition, overridden by others; `model` is one that runs."""
+    """Return the arguments of `BPETokenizer` for a definition, with overrides; `model` is one that runs."""
     tokens = {**definition.added_tokens, **(overrides or {}).get("added_tokens_decoder", {})}
     settings = {**definition.settings, **(overrides or {})}
     settings.setdefault("extra_special_tokens", special_without_name(tokens, settings))
