@@ -185,6 +185,10 @@ def test_several_chat_templates_survive(tokenizer, tmp_path):
         folder = tmp_path / str(options)
         tokenizer.save_pretrained(folder, **options)
         assert BPETokenizer.from_pretrained(folder).chat_template == tokenizer.chat_template
+    for name in ("../up", "in/folder"):
+        tokenizer.chat_template = {name: "{{ messages }}"}
+        with pytest.raises(ValueError, match="Invalid chat template name"):
+            tokenizer.save_pretrained(tmp_path / "invalid")
 
 
 # Files

@@ -95,9 +95,9 @@ def _write_chat_templates(folder: Path, templates: Any, save_jinja_files: bool) 
         path = folder / "chat_template.jinja"
         if name != "default":
             path = folder / "additional_chat_templates" / f"{name}.jinja"
-            path.parent.mkdir(exist_ok=True)
-            if path.resolve().parent != path.parents[0].resolve() or Path(name).name != name:
+            if path.name != f"{name}.jinja":
                 raise ValueError(f"Invalid chat template name: {name!r}")
+            path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return {}
 
