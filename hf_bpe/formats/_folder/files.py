@@ -130,7 +130,7 @@ def merge_settings(
         tokens = [(int(token_id), _added_token(token)) for token_id, token in settings["added_tokens_decoder"].items()]
     else:
         _merge_special_tokens_map(settings, legacy.special_tokens_map, overrides)
-        tokens = _legacy_tokens(settings, legacy.added_tokens)
+        tokens = _legacy_tokens(settings, legacy.added_tokens) if legacy.added_tokens else []
         if content is None and "tokenizer_file" in files:
             content = read_json_object(Path(files["tokenizer_file"]))
         for entry in () if content is None else content["added_tokens"]:
