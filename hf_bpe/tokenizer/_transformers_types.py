@@ -315,6 +315,9 @@ class PreTrainedTokenizer(OwnSettings):
     _decode: Any
     get_special_tokens_mask: Any
     convert_added_tokens: Any
+    convert_to_native_format: Any
+    _save_pretrained: Any
+    vocab_files_names: Any
     save_pretrained: Any
     register_for_auto_class: Any
     _encode_plus: Any

@@ -4,6 +4,7 @@ import copy
 import itertools
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -189,6 +190,43 @@ def test_several_chat_templates_survive(tokenizer, tmp_path):
         tokenizer.chat_template = {name: "{{ messages }}"}
         with pytest.raises(ValueError, match="Invalid chat template name"):
             tokenizer.save_pretrained(tmp_path / "invalid")
+
+
+class Changed(BPETokenizer):
+    """Overrides what transformers calls while it loads and saves."""
+
+    vocab_files_names = {**BPETokenizer.vocab_files_names, "notes_file": "notes.txt"}  # noqa: RUF012
+
+    def __init__(self, *args, notes_file=None, author=None, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.notes, self.author = Path(notes_file).read_text(), author
+        self.init_kwargs |= {"notes_file": notes_file, "author": author}
+
+    @classmethod
+    def convert_to_native_format(cls, **kwargs):
+        return {**super().convert_to_native_format(**kwargs), "mask_token": "<pad>"}
+
+    @classmethod
+    def convert_added_tokens(cls, obj, save=False, **options):
+        if isinstance(obj, Path if save else str) and Path(obj) == Path("me"):
+            return str(obj) if save else Path(obj)
+        return super().convert_added_tokens(obj, save, **options)
+
+    def _save_pretrained(self, save_directory, *args, **options):
+        Path(save_directory, "notes.txt").write_text(self.notes)
+        return super()._save_pretrained(save_directory, *args, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"byte_fallback": False, "unk_token": "<unk>"}], ids=["bytes", "characters"])
+def test_subclass_changes_what_is_loaded_and_saved(options, tmp_path):
+    BPETokenizer.train(CORPUS, num_merges=3, special_tokens=SPECIALS, **options).save_pretrained(tmp_path / "0")
+    (tmp_path / "0" / "notes.txt").write_text("by hand")
+    loaded = Changed.from_pretrained(tmp_path / "0", author=Path("me"))
+    loaded.save_pretrained(tmp_path / "1")
+    config = json.loads((tmp_path / "1" / "tokenizer_config.json").read_text("utf-8"))
+    assert (loaded.mask_token, config["author"], "notes_file" in config) == ("<pad>", "me", False)
+    again = Changed.from_pretrained(tmp_path / "1")
+    assert (again.notes, again.mask_token, again.author) == ("by hand", "<pad>", Path("me"))
 
 
 # Files

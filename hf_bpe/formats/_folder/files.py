@@ -28,7 +28,7 @@ FOLDER_FILES = (
 )
 """All files of a folder that loading and converting read, as patterns of paths in it."""
 
-_VOCABULARY = ("vocab_file", "merges_file", "tokenizer_file")
+VOCABULARY_KEYS = ("vocab_file", "merges_file", "tokenizer_file")
 _TEMPLATE_KEY = "chat_template_"
 
 
@@ -125,7 +125,7 @@ def merge_settings(
     if specific:
         settings["model_specific_special_tokens"] = specific
     # Those of the configuration may be anywhere.
-    settings |= {key: files.get(key) for key in _VOCABULARY if overrides.get(key) is None}
+    settings |= {key: files.get(key) for key in VOCABULARY_KEYS if overrides.get(key) is None}
     if legacy is None:
         tokens = [(int(token_id), _added_token(token)) for token_id, token in settings["added_tokens_decoder"].items()]
     else:

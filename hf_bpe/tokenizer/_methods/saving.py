@@ -13,6 +13,7 @@ from transformers.utils import logging
 
 from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional, refuse_unknown
 from hf_bpe._utils.paths import check_destination, check_output, is_url
+from hf_bpe.formats._folder.files import VOCABULARY_KEYS
 from hf_bpe.formats._folder.read import Folder
 from hf_bpe.formats._vocab_and_merges import write_gpt2
 from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING
@@ -39,9 +40,12 @@ class SavingMethods(OwnTokenizer):
     ) -> Self:
         # Files of a repository are in the cache.
         settings = {key: value for key, value in kwargs.items() if key not in _OF_LOADING}
+        of_class = [key for key in cls.vocab_files_names if key not in VOCABULARY_KEYS and settings.get(key) is None]
+        settings |= {key: files.get(key) for key in of_class}
         folder = Folder.read(str(name), files, settings)
         with folder.errors():
-            tokenizer = cls(*args, **folder.arguments(), **{RESTORED: True})
+            arguments = cls.convert_to_native_format(**cls.convert_added_tokens(folder.arguments()))
+            tokenizer = cls(*args, **arguments, **{RESTORED: True})
         folder.check_digests(tokenizer.model)
         return tokenizer
 
@@ -114,10 +118,6 @@ class SavingMethods(OwnTokenizer):
         >>> isinstance(AutoTokenizer.from_pretrained("for-everybody"), PreTrainedTokenizerFast)
         True
         """
-        if legacy_format is False:
-            raise ValueError(
-                "Only fast tokenizers (instances of PreTrainedTokenizerFast) can be saved in non legacy format."
-            )
         if portable and push_to_hub:
             raise ValueError(
                 "portable=True with push_to_hub=True: transformers would save again for the upload, not portable; save "
@@ -135,8 +135,8 @@ class SavingMethods(OwnTokenizer):
         repo_id = hub_options.pop("repo_id", Path(save_directory).name)
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         snapshot = self._with_named_tokens()  # for all files, because another thread may add tokens
-        jinja = bool(kwargs.get("save_jinja_files", True))
-        written = save(snapshot, save_directory, prefix, portable=portable, verify=verify, save_jinja_files=jinja)
+        options = {"legacy_format": legacy_format, "save_jinja_files": bool(kwargs.get("save_jinja_files", True))}
+        written = save(snapshot, save_directory, prefix, portable=portable, verify=verify, **options)
         if push_to_hub:
             snapshot.push_to_hub(repo_id, **hub_options)
         return written

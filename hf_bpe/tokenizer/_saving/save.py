@@ -34,12 +34,13 @@ def save(
     *,
     portable: bool,
     verify: bool,
-    save_jinja_files: bool = True,
+    legacy_format: bool | None,
+    save_jinja_files: bool,
 ) -> tuple[str, ...]:
     """Save a tokenizer, which no other thread changes."""
     with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
         carried = without_missing_features(tokenizer.definition, FOLDER_FEATURES, "hf")
-        tokenizer.save_vocabulary(str(staging))
+        tokenizer._save_pretrained(str(staging), (), legacy_format)
         settings = _settings_to_save(tokenizer, staging, portable)
         write_beside_vocabulary(carried, staging, settings, tokenizer.vocab_size, save_jinja_files=save_jinja_files)
         if verify:
@@ -100,6 +101,8 @@ def _settings_to_save(tokenizer: OwnTokenizer, folder: Path, portable: bool) -> 
     of_transformers |= {name: getattr(tokenizer, f"_{name}", None) for name in ("auto_map", "processor_class")}
     settings |= {name: value for name, value in of_transformers.items() if value is not None}
     settings["tokenizer_class"] = type(tokenizer).__name__
+    settings = {name: value for name, value in settings.items() if name not in tokenizer.vocab_files_names}
+    settings = tokenizer.convert_added_tokens(settings, save=True)
     if tokenizer._auto_class is not None:
         custom_object_save(tokenizer, str(folder), config=settings)  # copies the source of the class
     auto_map = settings.pop("auto_map", None) or {}
