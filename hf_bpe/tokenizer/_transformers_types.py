@@ -304,10 +304,6 @@ class PreTrainedTokenizer(OwnSettings):
         """Upload the files."""
 
     @classmethod
-    def convert_to_native_format(cls, **kwargs: Any) -> dict[str, Any]:
-        """Convert the settings of files to those of the constructor."""
-
-    @classmethod
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
         """Load a folder or a repository."""
 
