@@ -26,3 +26,6 @@ def needs_class_of_its_own(model_type):
 
 # Before 5.7 AutoTokenizer loads a fast tokenizer, not a registered class, next to the config.json of a known model.
 KEEPS_REGISTERED_CLASSES = Version(transformers.__version__) >= Version("5.7")
+
+# transformers 5.0 merges the settings of a folder by other rules, and saves a key more.
+HAS_FOLDERS_OF_THE_NEWEST = Version(transformers.__version__) >= Version("5.19")
