@@ -151,8 +151,8 @@ def changed_settings(
     model_max_length: float | None,
 ) -> dict[str, Any]:
     """Return the settings of a tokenizer that are not the default."""
-    is_limited = model_max_length is not None and model_max_length < _NO_LIMIT
-    settings = {**settings, **names, "model_max_length": model_max_length if is_limited else None}
+    limit = model_max_length if model_max_length is not None and model_max_length < _NO_LIMIT else None
+    settings = {**settings, **dict.fromkeys(NAMED_TOKENS), **names, "model_max_length": limit}
     is_implied = {*extra} == {*special_without_name(added_tokens, settings)}
     settings["extra_special_tokens"] = None if is_implied else [*extra]
     return {

@@ -229,6 +229,19 @@ def test_subclass_changes_what_is_loaded_and_saved(options, tmp_path):
     assert (again.notes, again.mask_token, again.author) == ("by hand", "<pad>", Path("me"))
 
 
+def test_names_that_were_removed_stay_removed(tmp_path):
+    names = ("unk_token", "bos_token", "eos_token")
+    tokenizer = BPETokenizer.train(CORPUS, num_merges=3, special_tokens=SPECIALS, unk_token="<pad>")
+    for name in names:
+        setattr(tokenizer, name, None)
+    assert tokenizer.definition.names == tokenizer.pipeline.names == {}
+    tokenizer.save_pretrained(tmp_path / "saved")
+    tokenizer.convert_to(tmp_path / "converted", format="hf")
+    for folder in ("saved", "converted"):
+        loaded = BPETokenizer.from_pretrained(tmp_path / folder)
+        assert [getattr(loaded, name) for name in names] == [None] * 3
+
+
 # Files
 
 
