@@ -25,10 +25,11 @@ from hf_bpe.formats import _tokenizer_json as tokenizer_json
 from hf_bpe.formats import _vocab_and_merges as gpt2
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.files import FOLDER_FILES, needs_conversion
+from hf_bpe.formats._folder.verify import verify_folder
 from hf_bpe.formats._format import Format, Hints
 from hf_bpe.formats._pipeline import without_idle_ignore_merges
 from hf_bpe.formats._settings import NAMED_TOKENS
-from hf_bpe.formats._verification.mismatch import verify_file
+from hf_bpe.formats._verification.mismatch import check_ids, check_offsets, verify_file
 from hf_bpe.formats._verification.sides import side_of_file
 
 _FORMATS = (hf_folder, text, gpt2, gguf, tokenizer_json, tiktoken)
@@ -227,8 +228,15 @@ def write(
         assert chosen.write is not None  # as of all FORMATS
         chosen.write(reduced, staged)
         if verify:
-            original = None if against is None or drop else side_of_file(*against, definition)
-            verify_file(reduced, staged, chosen, original=original, files=files)
+            if chosen is hf_folder.FORMAT:
+                _, written_side = verify_folder(staged, reduced, files=files)
+            else:
+                written_side = verify_file(reduced, staged, chosen, files)
+            if against is not None and not drop:
+                name, original = f"{chosen.name}, read back,", side_of_file(*against, definition)
+                check_ids(name, original, written_side, files)
+                if "trim_offsets" in chosen.carries:
+                    check_offsets(name, original, written_side)
             if chosen is hf_folder.FORMAT and check_folder is not None:
                 check_folder(staged)
         written = sorted(file.relative_to(staging) for file in staging.rglob("*") if file.is_file())

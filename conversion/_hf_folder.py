@@ -12,11 +12,9 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.config import CONFIG_FILE, FOLDER_FEATURES
 from hf_bpe.formats._folder.digests import LAST
 from hf_bpe.formats._folder.read import read_folder
-from hf_bpe.formats._folder.write import write_folder
+from hf_bpe.formats._folder.write import TOKENIZER_FILE, write_folder
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._verification.sides import side_of_loaded
-
-TOKENIZER_FILE = "tokenizer.json"
 
 
 def _matches(path: Path, head: bytes) -> bool:

@@ -190,6 +190,7 @@ def test_errors_of_a_writer_are_found_before_files_are_moved(data, model, tmp_pa
 
 VERIFYING = (
     "hf_bpe.conversion._formats:verify_file",
+    "hf_bpe.conversion._formats:verify_folder",
     "hf_bpe.formats._verification.mismatch:find_mismatch",
 )
 
@@ -208,7 +209,7 @@ def test_written_files_are_verified_once_unless_verify_is_false(tmp_path, monkey
     conversion.write(definition, tmp_path / f"x{suffix}", format=name, drop=special, verify=False)
     assert calls == []
     conversion.write(definition, tmp_path / f"y{suffix}", format=name, drop=special)
-    assert calls == ["verify_file", "find_mismatch"]
+    assert calls == ["verify_folder" if name == "hf" else "verify_file", "find_mismatch"]
 
 
 @needs_class_of_its_own("qwen2")

@@ -8,7 +8,7 @@ import pytest
 from tokenizers import AddedToken
 
 from hf_bpe import BPETokenizer, train
-from hf_bpe.tokenizer._saving.verify_folder import verify_folder
+from hf_bpe.tokenizer._saving.save import verify_saved
 from support.cases import case
 
 CORPUS = [
@@ -118,7 +118,7 @@ def test_corrupted_folder_is_found(tokenizer, tmp_path, corruptions):
         else:
             corrupt(folder / name, statement)
         with case(name, statement), pytest.raises(ValueError, match="save with verify=False"):
-            verify_folder(folder, tokenizer)
+            verify_saved(folder, tokenizer)
 
 
 def test_the_folder_is_saved_if_nothing_corrupts_it(tokenizer, tmp_path):

@@ -13,12 +13,12 @@ from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.formats._folder import write as writing
+from hf_bpe.formats._folder.verify import LoadedFile
 from hf_bpe.formats._verification.mismatch import find_mismatch
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts
 from hf_bpe.pretokenizers import Pattern, Split
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
-from hf_bpe.tokenizer._saving.verify_folder import LoadedFile
 from support.cases import case
 from support.samples import CORPUS, SPECIALS, make_tokenizer
 from support.strategies import BYTES

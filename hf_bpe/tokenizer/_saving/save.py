@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +16,21 @@ from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.object_stores import StorageOptions, join, remove, transfer, upload
 from hf_bpe.formats._features import without_missing_features
+from hf_bpe.formats._folder import verify as checks
 from hf_bpe.formats._folder.config import FOLDER_FEATURES
 from hf_bpe.formats._folder.digests import LAST
+from hf_bpe.formats._folder.read import read_folder
 from hf_bpe.formats._folder.write import write_beside_vocabulary
+from hf_bpe.formats._verification.mismatch import check_side
+from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
-from hf_bpe.tokenizer._saving.verify_folder import verify_folder
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 # The module that AutoTokenizer copies from a folder and runs to find our class.
 _SHIM = "tokenization_hf_bpe"
+_ADVICE = "Change what is named here, or, to have the folder all the same, save with verify=False"
 
 
 def save(
@@ -44,13 +50,58 @@ def save(
         settings = _settings_to_save(tokenizer, staging, portable)
         write_beside_vocabulary(carried, staging, settings, tokenizer.vocab_size, save_jinja_files=save_jinja_files)
         if verify:
-            verify_folder(staging, tokenizer)
+            verify_saved(staging, tokenizer)
             warn_of_existing_files(tokenizer, Path(save_directory), staging, prefix)
         if prefix:  # added last, because no loader would find the files
             for path in [path for path in staging.iterdir() if path.suffix != ".py"]:
                 path.rename(staging / (prefix + path.name))
         written = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
     return tuple(str(Path(save_directory, path)) for path in written)
+
+
+def verify_saved(folder: Path, tokenizer: OwnTokenizer) -> None:
+    """Verify a folder without a prefix, also with the class of transformers that loads it where hf_bpe is missing.
+
+    Raises:
+        ValueError: loading fails, or gives another tokenizer, ids or offsets; the message names the loader.
+
+    >>> from hf_bpe import BPETokenizer
+    >>> tokenizer = BPETokenizer.train(["low lower"], vocab_size=258)
+    >>> _ = tokenizer.save_pretrained("folder")
+    >>> verify_saved(Path("folder"), BPETokenizer.train(["new"], vocab_size=258))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: from_pretrained gives a different model: ...
+    """
+    from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
+
+    definition, own = tokenizer.definition, type(tokenizer)
+    load_fast = cache(partial(PreTrainedTokenizerFast.from_pretrained, folder, local_files_only=True))
+    load_own = cache(partial(own.from_pretrained, folder, local_files_only=True))
+    loaders = {"PreTrainedTokenizerFast.from_pretrained": load_fast}
+    if is_derived := not own.__module__.startswith("hf_bpe."):  # it may load in its own way
+        loaders[f"{own.__name__}.from_pretrained"] = load_own
+    read = read_folder if not is_derived else lambda _: load_own().definition
+    expected = side_of_loaded(tokenizer, "the tokenizer")
+    try:
+        verified, _ = checks.verify_folder(folder, definition, read, lambda: load_fast().backend_tokenizer)
+        for name, load in loaders.items():
+            with checks.loading(name):
+                loaded = load()
+            if not (is_verified := getattr(loaded, "_tokenizer", None) is verified) or is_derived:
+                checks.check_vocabulary(name, tokenizer.get_vocab(), loaded.get_vocab())
+            written = replace(side_of_loaded(loaded, name), definition=definition)  # which shows the bytes of ids
+            check_side(name, expected, written, (), max_tokens=0, has_checked_offsets=is_verified)
+            checks.check_decoding(name, definition, loaded)
+            checks.check_equal(name, _loaded_values(tokenizer), _loaded_values(loaded))
+    except ValueError as error:
+        raise ValueError(f"{error}\n{_ADVICE}") from error.__cause__
+
+
+def _loaded_values(tokenizer: Any) -> dict[str, object]:
+    """Return settings, named tokens and flags of a tokenizer of transformers."""
+    named = {name: token and str(token) for name, token in tokenizer._special_tokens_map.items()}
+    values = {name: getattr(tokenizer, name) for name in checks.SETTINGS_OF_ALL}
+    return values | named | checks.flags(tokenizer.added_tokens_decoder)
 
 
 def upload_folder(

@@ -1,0 +1,219 @@
+"""Verification of a written folder without transformers: do its files, and `tokenizers`, give the tokenizer?"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken, Tokenizer
+
+from hf_bpe._utils.panics import panics_as_errors
+from hf_bpe.core._model import BPEModel
+from hf_bpe.formats._definition import ENCODING_SETTINGS, Definition
+from hf_bpe.formats._folder.read import read_folder
+from hf_bpe.formats._folder.write import TOKENIZER_FILE
+from hf_bpe.formats._native_readers import merge_ids, read_model_ids
+from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats._settings import NAMED_TOKENS
+from hf_bpe.formats._tokenizer_json_writing import with_placeholders
+from hf_bpe.formats._verification.mismatch import check_model, check_side
+from hf_bpe.formats._verification.sides import Side, side_of, side_of_loaded
+from hf_bpe.formats._verification.stress_texts import stress_texts
+from hf_bpe.pretokenizers._byte_level import from_printable
+
+SETTINGS_OF_ALL = ("padding_side", "truncation_side", "model_max_length", "chat_template", "split_special_tokens")
+"""Settings that every tokenizer of transformers must load."""
+
+_READ = (*SETTINGS_OF_ALL, *ENCODING_SETTINGS, *NAMED_TOKENS, "model_specific_special_tokens")
+_READ += ("errors", "clean_up_tokenization_spaces", "template", "unused_tokens")
+_OF_TOKENIZERS = "tokenizers.Tokenizer.from_file"
+_TOKENS_OF_PROVEN = 1 << 12  # of a vocabulary that `tokenizers` is proven to have loaded with all merges
+
+
+def verify_folder(
+    folder: Path,
+    definition: Definition,
+    read: Callable[[Path], Definition] = read_folder,
+    load_backend: Callable[[], Tokenizer] | None = None,
+    files: Sequence[Path] = (),
+) -> tuple[Tokenizer, Side]:
+    """Read a written folder back, load it with `tokenizers`, verify both, and return what `tokenizers` has loaded.
+
+    Args:
+        folder, definition: the folder, without a prefix, and the expected tokenizer.
+        read: what reads the folder.
+        load_backend: returns what transformers has loaded from `tokenizer.json`, and perhaps changed. If it is proven
+            to be unchanged, it is verified and returned, and `tokenizers` need not load the file again.
+        files: text files to encode, besides the stress texts.
+
+    Raises:
+        ValueError: loading fails, or model, added tokens, settings, ids, offsets or decoded texts differ; the message
+            names the loader and the text.
+    """
+    expected = side_of(definition, "the tokenizer by hf_bpe")
+    with loading("from_pretrained"):  # which reads the same files
+        got = read(folder)
+    check_model("from_pretrained", definition, got.model)
+    check_equal("from_pretrained", _values(definition), _values(got))
+    with loading(_OF_TOKENIZERS):
+        loaded, file = _load(folder / TOKENIZER_FILE, definition, load_backend)
+    vocabulary, max_tokens = _vocabulary(definition), None if file is None else _TOKENS_OF_PROVEN
+    if file is None or file.vocabulary != vocabulary:
+        check_vocabulary(_OF_TOKENIZERS, vocabulary, loaded.get_vocab())
+    if file is not None:
+        file.check_merges(_OF_TOKENIZERS, definition.model)
+    written = replace(side_of_loaded(loaded, _OF_TOKENIZERS), definition=definition)  # which shows the bytes of ids
+    check_side(_OF_TOKENIZERS, expected, written, files, max_tokens=max_tokens)
+    check_decoding(_OF_TOKENIZERS, definition, loaded)
+    check_equal(_OF_TOKENIZERS, flags(definition.added_tokens), flags(loaded.get_added_tokens_decoder()))
+    return loaded, written
+
+
+@contextmanager
+def loading(name: str) -> Iterator[None]:
+    """Raise a ValueError with the name of a loader for any error but a MemoryError."""
+    try:
+        with panics_as_errors():
+            yield
+    except MemoryError:
+        raise
+    except Exception as error:  # `tokenizers` raises no narrower class
+        raise ValueError(f"{name} cannot load the folder: {error}") from error
+
+
+def _load(
+    path: Path, definition: Definition, load_backend: Callable[[], Tokenizer] | None
+) -> tuple[Tokenizer, LoadedFile | None]:
+    """Return `tokenizer.json` as `tokenizers` loads it, and as what can be compared; None if it cannot."""
+    splits = definition.setting("split_special_tokens", False)
+    parse = partial(LoadedFile, path, as_text=not definition.model.alphabet.is_bytes)
+    with suppress(Exception), panics_as_errors():  # `verify_saved` reports what transformers cannot load
+        backend = load_backend() if load_backend is not None else None
+        if backend is not None and backend.encode_special_tokens == splits and (file := parse(backend)).is_unchanged():
+            return backend, file
+    loaded = Tokenizer.from_file(str(path))
+    loaded.encode_special_tokens = splits  # which the file does not store
+    with suppress(Exception), panics_as_errors():  # encoding tells what is wrong
+        return loaded, parse(loaded)
+    return loaded, None
+
+
+def _values(definition: Definition) -> dict[str, object]:
+    return {name: definition.setting(name) for name in _READ} | flags(definition.added_tokens)
+
+
+def _vocabulary(definition: Definition) -> dict[str, int]:
+    """Return printable token → id, including added tokens, with placeholders for unused ids of the model."""
+    contents = {token_id: token.content for token_id, token in definition.added_tokens.items()}
+    vocab = with_placeholders({**definition.model.printable_vocab(), **definition.unused_tokens}, contents)
+    return {**vocab, **{content: token_id for token_id, content in contents.items()}}
+
+
+def check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, int]) -> None:
+    """Raise a ValueError if a vocabulary differs."""
+    if expected != got:
+        ids = ({f"token {token!r} the id": token_id for token, token_id in each.items()} for each in (expected, got))
+        check_equal(name, *ids)
+
+
+def check_decoding(name: str, definition: Definition, loaded: Any) -> None:
+    """Raise a ValueError if ids of stress texts are decoded to another text, where this is UTF-8.
+
+    What becomes of other bytes is a setting of BPETokenizer. Texts are left out that have an added token which
+    `tokenizers` takes for the printable form of bytes, such as "café", or decodes to its normalized content.
+    """
+    model, pipeline = definition.model, Pipeline.of(definition)
+    decoded_otherwise = {
+        token_id
+        for token_id, token in definition.added_tokens.items()
+        if model.alphabet.is_bytes
+        and (
+            from_printable(token.content) not in (None, token.content.encode())
+            or (token.normalized and model.normalization.apply(token.content) != token.content)
+        )
+    }
+    options = {} if isinstance(loaded, Tokenizer) else {"clean_up_tokenization_spaces": False}
+    for ids in pipeline.encode(stress_texts(definition)):
+        with suppress(UnicodeDecodeError):
+            pipeline.decode_bytes(ids).decode()
+            expected = pipeline.decode([ids])[0]
+            if decoded_otherwise.isdisjoint(ids):
+                text = loaded.decode(ids, skip_special_tokens=False, **options)
+                check_equal(name, {f"text of {ids}": expected}, {f"text of {ids}": text})
+
+
+def flags(tokens: Mapping[int, AddedToken]) -> dict[str, object]:
+    """Return content and flags of added tokens, by a name for messages."""
+    return {f"added token {token_id}": token.__getstate__() for token_id, token in tokens.items()}
+
+
+def check_equal(name: str, expected: Mapping[str, object], got: Mapping[str, object]) -> None:
+    """Raise a ValueError for the first property that a loader, with a name, gives another value."""
+    for what in {**expected, **got}:
+        if got.get(what) != expected.get(what):
+            raise ValueError(f"{name} gives {what} {got.get(what)!r:.200}, expected {expected.get(what)!r:.200}")
+
+
+# What `tokenizers` has loaded it serializes, and that is read back and compared: vocabulary, added tokens, and merges
+# in their order. Only that equal parts mean equal ids is left to the texts of `hf_bpe.formats._verification`.
+_VOCAB = b'\n    "vocab": {'  # its line break is in no string, because JSON escapes them
+
+# What transformers puts in the place of no post-processor.
+_NO_TEMPLATE = {
+    "type": "TemplateProcessing",
+    "single": [{"Sequence": {"id": "A", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+    "special_tokens": {},
+}
+
+
+class LoadedFile:
+    """A `tokenizer.json` that `render_tokenizer_json` has written, as `tokenizers` has loaded it, and perhaps changed.
+
+    Tokens are written `as_text` in a model of characters.
+
+    Raises:
+        ValueError: the core is not built, which reads what `tokenizers` writes; or it reads no regular model there.
+    """
+
+    def __init__(self, path: Path, backend: Tokenizer, *, as_text: bool = False) -> None:
+        self._path = path
+        read = read_model_ids(backend.to_str().encode(), as_text=as_text)
+        if read is None:
+            raise ValueError(f"{path}: the core is not built, or what `tokenizers` has loaded is irregular")
+        content, vocab, self._merge_ids = read
+        self._content = _with_no_template_as_none(json.loads(content))
+        self.vocabulary = {**vocab, **{token["content"]: token["id"] for token in self._content["added_tokens"]}}
+
+    def check_merges(self, name: str, model: BPEModel) -> None:
+        """Raise a ValueError, with the name of the loader, if it has other merges than a model."""
+        if self._merge_ids != merge_ids(model):
+            parts = [model.vocab.get(part, b"") for part in array("I", self._merge_ids)]  # two and their merge each
+            for rank, (merge, own) in enumerate(zip_longest(zip(parts[::3], parts[1::3], strict=True), model.merges)):
+                if merge != own:
+                    raise ValueError(f"{name} gives different merges: merge {rank} is {merge!r}, expected {own!r}")
+
+    def is_unchanged(self) -> bool:
+        """Return whether all but vocabulary and merges, which cannot be changed, is as in the file.
+
+        `encode_special_tokens` is not in files.
+        """
+        head = b""
+        with self._path.open("rb") as file:
+            while _VOCAB not in head and (block := file.read(1 << 18)):
+                head += block
+        head, vocab, _ = head.partition(_VOCAB)
+        if not vocab:
+            return False
+        return _with_no_template_as_none(json.loads(head + b'"vocab": {}, "merges": []}}')) == self._content
+
+
+def _with_no_template_as_none(content: dict[str, Any]) -> dict[str, Any]:
+    return {**content, "post_processor": None} if content["post_processor"] == _NO_TEMPLATE else content
