@@ -152,7 +152,9 @@ def changed_settings(
 ) -> dict[str, Any]:
     """Return the settings of a tokenizer that are not the default."""
     limit = model_max_length if model_max_length is not None and model_max_length < _NO_LIMIT else None
-    settings = {**settings, **dict.fromkeys(NAMED_TOKENS), **names, "model_max_length": limit}
+    renamed = {"model_specific_special_tokens", *NamedTokens.of(settings).names}  # perhaps since
+    settings = {name: value for name, value in settings.items() if name not in renamed}
+    settings |= {**dict.fromkeys(NAMED_TOKENS), **names, "model_max_length": limit}
     is_implied = {*extra} == {*special_without_name(added_tokens, settings)}
     settings["extra_special_tokens"] = None if is_implied else [*extra]
     return {
@@ -160,6 +162,13 @@ def changed_settings(
         for name, value in settings.items()
         if name not in _NOT_IN_DEFINITION and not is_default(name, value)
     }
+
+
+def with_named_tokens(definition: Definition) -> Definition:
+    """Return a definition in which every named token is an added token, as loading its folder makes it."""
+    if {*NamedTokens.of(definition.settings).all}.issubset(map(str, definition.added_tokens.values())):
+        return definition
+    return assemble(check_arguments(constructor_arguments(definition))).definition
 
 
 def special_without_name(tokens: Mapping[int, AddedToken], settings: SettingValues) -> list[str]:

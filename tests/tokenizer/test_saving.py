@@ -230,8 +230,8 @@ def test_subclass_changes_what_is_loaded_and_saved(options, tmp_path):
 
 
 def test_names_that_were_removed_stay_removed(tmp_path):
-    names = ("unk_token", "bos_token", "eos_token")
-    tokenizer = BPETokenizer.train(CORPUS, num_merges=3, special_tokens=SPECIALS, unk_token="<pad>")
+    names = ("unk_token", "bos_token", "eos_token", "image_token")
+    tokenizer = BPETokenizer.train(CORPUS, num_merges=3, special_tokens=SPECIALS, unk_token="<pad>", image_token="<i>")
     for name in names:
         setattr(tokenizer, name, None)
     assert tokenizer.definition.names == tokenizer.pipeline.names == {}
@@ -239,7 +239,17 @@ def test_names_that_were_removed_stay_removed(tmp_path):
     tokenizer.convert_to(tmp_path / "converted", format="hf")
     for folder in ("saved", "converted"):
         loaded = BPETokenizer.from_pretrained(tmp_path / folder)
-        assert [getattr(loaded, name) for name in names] == [None] * 3
+        assert [getattr(loaded, name, None) for name in names] == [None] * 4
+
+
+@pytest.mark.parametrize("name", ["pad_token", "image_token", "extra_special_tokens"])
+def test_names_given_later_are_special_tokens_of_the_folder(name, tmp_path):
+    tokenizer = BPETokenizer.train(CORPUS, num_merges=3, image_token="<i>")
+    setattr(tokenizer, name, ["<new>"] if name == "extra_special_tokens" else "<new>")
+    tokenizer.save_pretrained(tmp_path / "saved")
+    tokenizer.convert_to(tmp_path / "converted", format="hf")
+    for folder in ("saved", "converted"):
+        assert BPETokenizer.from_pretrained(tmp_path / folder).encode("<new>") == [len(tokenizer)]
 
 
 # Files

@@ -16,12 +16,12 @@ from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
+from hf_bpe.formats._added_tokens import NamedTokens
 from hf_bpe.formats._definition import ENCODING_SETTINGS, Definition
 from hf_bpe.formats._folder.read import read_folder
 from hf_bpe.formats._folder.write import TOKENIZER_FILE
 from hf_bpe.formats._native_readers import merge_ids, read_model_ids
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._settings import NAMED_TOKENS
 from hf_bpe.formats._tokenizer_json_writing import with_placeholders
 from hf_bpe.formats._verification.mismatch import check_model, check_side
 from hf_bpe.formats._verification.sides import Side, side_of, side_of_loaded
@@ -31,8 +31,7 @@ from hf_bpe.pretokenizers._byte_level import from_printable
 SETTINGS_OF_ALL = ("padding_side", "truncation_side", "model_max_length", "chat_template", "split_special_tokens")
 """Settings that every tokenizer of transformers must load."""
 
-_READ = (*SETTINGS_OF_ALL, *ENCODING_SETTINGS, *NAMED_TOKENS, "model_specific_special_tokens")
-_READ += ("errors", "clean_up_tokenization_spaces", "template", "unused_tokens")
+_READ = (*SETTINGS_OF_ALL, *ENCODING_SETTINGS, "errors", "clean_up_tokenization_spaces", "template", "unused_tokens")
 _OF_TOKENIZERS = "tokenizers.Tokenizer.from_file"
 _TOKENS_OF_PROVEN = 1 << 12  # of a vocabulary that `tokenizers` is proven to have loaded with all merges
 
@@ -106,7 +105,8 @@ def _load(
 
 
 def _values(definition: Definition) -> dict[str, object]:
-    return {name: definition.setting(name) for name in _READ} | flags(definition.added_tokens)
+    named = {name: str(token) for name, token in NamedTokens.of(definition.settings).names.items()}
+    return {name: definition.setting(name) for name in _READ} | named | flags(definition.added_tokens)
 
 
 def _vocabulary(definition: Definition) -> dict[str, int]:
