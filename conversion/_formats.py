@@ -23,7 +23,6 @@ from hf_bpe.conversion import _tiktoken as tiktoken
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats import _tokenizer_json as tokenizer_json
 from hf_bpe.formats import _vocab_and_merges as gpt2
-from hf_bpe.formats._construction import with_named_tokens
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.files import FOLDER_FILES, needs_conversion
 from hf_bpe.formats._folder.verify import verify_folder
@@ -219,8 +218,6 @@ def write(
         raise ValueError(f"the format {format} is only read; expected one of {', '.join(FORMATS)}")
     chosen, path = choose_output(Path(path), format)
     reduced = chosen.reduce(without_idle_ignore_merges(definition), drop)
-    if chosen is hf_folder.FORMAT:
-        reduced = with_named_tokens(reduced)
     if not chosen.is_file and chosen is not hf_folder.FORMAT and hf_folder.FORMAT.matches(path, b""):
         raise FileExistsError(  # because loaders of the folder would read those files
             f"{path} holds another tokenizer's tokenizer_config.json or tokenizer.json; choose another folder"

@@ -11,8 +11,9 @@ from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.config import CONFIG_FILE, FOLDER_FEATURES
 from hf_bpe.formats._folder.digests import LAST
+from hf_bpe.formats._folder.files import TOKENIZER_FILE
 from hf_bpe.formats._folder.read import read_folder
-from hf_bpe.formats._folder.write import TOKENIZER_FILE, write_folder
+from hf_bpe.formats._folder.write import write_folder
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._verification.sides import side_of_loaded
 

@@ -126,6 +126,11 @@ class NamedTokens(NamedTuple):
         return cls({**standard, **specific}, [] if isinstance(extra, dict) else [*(extra or ())])
 
     @property
+    def contents(self) -> dict[str, str]:
+        """Setting → content of its token."""
+        return {name: str(token) for name, token in self.names.items()}
+
+    @property
     def all(self) -> list[str]:
         """The contents of all special tokens, those with a name first."""
         return [*dict.fromkeys(map(str, (*self.names.values(), *self.extra)))]

@@ -25,8 +25,9 @@ from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._pattern import Pattern
 
 PERSISTENT = tuple(name for name, setting in SETTINGS.items() if setting.is_saved)
-"""Attributes of a tokenizer that `save_pretrained` of transformers drops unless they are in `init_kwargs`."""
+"""Settings that are attributes of a tokenizer, and that `save_pretrained` takes from `init_kwargs`."""
 
+NO_LIMIT = int(1e30)  # what transformers writes for no model_max_length
 BOS_EOS_FLAGS = ("add_bos_token", "add_eos_token")
 CONSTRUCTOR: dict[str, Check] = {
     "vocab_file": optional(check_path),
@@ -39,7 +40,6 @@ CONSTRUCTOR: dict[str, Check] = {
 # The model, where it was loaded from, and what the model or the template say.
 _NOT_IN_DEFINITION = {name for name, setting in SETTINGS.items() if not setting.is_in_definition}
 _NOT_IN_DEFINITION |= {"model", "tokenizer_file", "init_inputs", "is_local", "local_files_only", "backend"}
-_NO_LIMIT = 10**20  # transformers writes 10**30 for no model_max_length
 # What BPETokenizer assumes of a model where its settings are not given.
 _DEFAULTS = {field.name: field.default for field in fields(BPEModel) if field.name in setting_names(Owner.MODEL)}
 
@@ -76,12 +76,9 @@ class Parts:
             settings["chat_template"] = {each["name"]: each["template"] for each in templates}
         if "extra_special_tokens" not in settings:
             settings.pop("additional_special_tokens", None)
+        extra, tokens = [*map(str, self.special.extra)], self.added.tokens
         limit = settings.get("model_max_length", settings.get("max_len"))
-        names = {name: str(token) for name, token in self.special.names.items()}
-        extra = [*map(str, self.special.extra)]
-        return Definition(
-            self.model, self.added.tokens, changed_settings(settings, names, extra, self.added.tokens, limit)
-        )
+        return Definition(self.model, tokens, changed_settings(settings, self.special.contents, extra, tokens, limit))
 
 
 def check_arguments(arguments: SettingValues) -> SettingValues:
@@ -115,8 +112,7 @@ def assemble(arguments: SettingValues) -> Parts:
     special = NamedTokens.of(settings)
     added = _all_added_tokens(model, vocab, AddedTokens.of(dict(listed), vocab), special, settings)
     special = special._replace(extra=[*special.extra, *added.newly_special])
-    names = {name: str(token) for name, token in special.names.items()}
-    template = as_template(template)
+    names, template = special.contents, as_template(template)
     if (pattern := settings.pop("special_tokens_pattern", None)) is not None:
         if pattern not in BOS_EOS_OF_PATTERN:
             raise ValueError(f"special_tokens_pattern: expected one of {[*BOS_EOS_OF_PATTERN]}, got {pattern!r}")
@@ -151,8 +147,8 @@ def changed_settings(
     model_max_length: float | None,
 ) -> dict[str, Any]:
     """Return the settings of a tokenizer that are not the default."""
-    limit = model_max_length if model_max_length is not None and model_max_length < _NO_LIMIT else None
-    renamed = {"model_specific_special_tokens", *NamedTokens.of(settings).names}  # perhaps since
+    limit = model_max_length if model_max_length is not None and model_max_length < 10**20 else None
+    renamed = {"model_specific_special_tokens", *NamedTokens.of(settings).names}  # may have changed
     settings = {name: value for name, value in settings.items() if name not in renamed}
     settings |= {**dict.fromkeys(NAMED_TOKENS), **names, "model_max_length": limit}
     is_implied = {*extra} == {*special_without_name(added_tokens, settings)}

@@ -63,7 +63,7 @@ class Setting(NamedTuple):
         check: the check of the argument; None for a setting that transformers checks.
         json: the types of its values in `tokenizer_config.json`; none if they are not checked.
         default: the value that a definition leaves out, because every tokenizer has it.
-        is_saved: whether `init_kwargs` must hold it, because `save_pretrained` of transformers would leave it out.
+        is_saved: whether it is an attribute of the tokenizer, which `save_pretrained` takes from `init_kwargs`.
         is_in_definition: whether it belongs to the `settings` of a definition; not if the model or the template say it.
         feature: which of FEATURES a format must carry to store it. "settings", the default, decides no ids; a setting
             that decides them needs a feature that does, and every format refuses it until it names this feature.

@@ -32,6 +32,7 @@ from hf_bpe._utils.paths import check_output
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._batch_layout import MAX_IDS
 from hf_bpe.formats._construction import CONSTRUCTOR as CHECKS_OF_ALL
+from hf_bpe.formats._construction import NO_LIMIT
 from hf_bpe.formats._setting_checks import check_tokens
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
@@ -50,7 +51,6 @@ def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check
     return check
 
 
-_NO_LIMIT = int(1e30)  # the value in transformers
 _FLAG, _SIDE = check_flag, one_of("left", "right")
 
 
@@ -81,7 +81,7 @@ ARGUMENTS: dict[str, Check] = {
     "padding": strategy(PaddingStrategy),
     "truncation": optional(strategy(TruncationStrategy)),
     "truncation_strategy": strategy(TruncationStrategy, has_flags=False),
-    "max_length": optional(lambda name, value: check_int(name, value, 0, _NO_LIMIT)),
+    "max_length": optional(lambda name, value: check_int(name, value, 0, NO_LIMIT)),
     "stride": at_least(0),
     "num_tokens_to_remove": check_int,
     "pad_to_multiple_of": optional(lambda name, value: check_int(name, value, 1, 2**32)),

@@ -15,19 +15,17 @@ from typing import Any
 from hf_bpe._utils.files import interrupted_save
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS
+from hf_bpe.formats._folder.files import TOKENIZER_FILE, VOCABULARY_FILES
 from hf_bpe.formats._tokenizer_json import read_tokenizer_json
 
 # Required files: fast tokenizers need the first, and BPETokenizer for characters; BPETokenizer for bytes and readers of
 # GPT-2's files the second.
-LAST = ("tokenizer.json", "vocab.json")
-
-# transformers' key of a file → its name.
-_FILES = {"vocab_file": "vocab.json", "merges_file": "merges.txt", "tokenizer_file": "tokenizer.json"}
+LAST = (TOKENIZER_FILE, "vocab.json")
 
 
 def compute_digests(folder: Path) -> dict[str, str]:
     """Return name → digest of the files in a folder with vocabulary and merges."""
-    return {name: _compute_digest(folder / name) for name in sorted(_FILES.values()) if (folder / name).is_file()}
+    return {name: _compute_digest(folder / name) for name in VOCABULARY_FILES.values() if (folder / name).is_file()}
 
 
 def check_complete(folder: Path) -> None:
@@ -55,7 +53,7 @@ def check_digests(config: Mapping[str, Any], files: Mapping[str, str | None], mo
         ValueError: a file does not match; the message names it.
     """
     digests = config.get(DIGESTS) or {}
-    for key, name in _FILES.items():
+    for key, name in VOCABULARY_FILES.items():
         path = files.get(key)
         if path is None or name not in digests or _compute_digest(Path(path)) == digests[name]:
             continue

@@ -15,7 +15,11 @@ from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS, check_added_toke
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._settings import NAMED_TOKENS, SettingValues
 
-OWN_FILES = ("tokenizer.json", "vocab.json", "merges.txt")
+TOKENIZER_FILE = "tokenizer.json"
+VOCABULARY_FILES = {"vocab_file": "vocab.json", "merges_file": "merges.txt", "tokenizer_file": TOKENIZER_FILE}
+"""transformers' key of a file with the vocabulary → its name."""
+
+OWN_FILES = tuple(reversed(VOCABULARY_FILES.values()))  # the usual one first, because each may be asked for on the Hub
 OTHER_FILES = ("tekken.json", "tiktoken.model", "qwen.tiktoken")
 """The names of files that only `BPETokenizer.convert_from` reads; any other `*.tiktoken` is one, too."""
 FOLDER_FILES = (
@@ -28,7 +32,6 @@ FOLDER_FILES = (
 )
 """All files of a folder that loading and converting read, as patterns of paths in it."""
 
-VOCABULARY_KEYS = ("vocab_file", "merges_file", "tokenizer_file")
 _TEMPLATE_KEY = "chat_template_"
 
 
@@ -45,9 +48,7 @@ def passes_vocabulary(options: Mapping[str, object]) -> bool:
 
 
 _KEYS = {
-    "vocab_file": "vocab.json",
-    "merges_file": "merges.txt",
-    "tokenizer_file": "tokenizer.json",
+    **VOCABULARY_FILES,
     "tokenizer_config_file": CONFIG_FILE,
     "special_tokens_map_file": "special_tokens_map.json",
     "added_tokens_file": "added_tokens.json",
@@ -125,7 +126,7 @@ def merge_settings(
     if specific:
         settings["model_specific_special_tokens"] = specific
     # Those of the configuration may be anywhere.
-    settings |= {key: files.get(key) for key in VOCABULARY_KEYS if overrides.get(key) is None}
+    settings |= {key: files.get(key) for key in VOCABULARY_FILES if overrides.get(key) is None}
     if legacy is None:
         tokens = [(int(token_id), _added_token(token)) for token_id, token in settings["added_tokens_decoder"].items()]
     else:

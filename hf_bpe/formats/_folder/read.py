@@ -176,7 +176,7 @@ class Folder:
         if settings.get("clean_up_tokenization_spaces") and settings.get(INSISTS):
             raise ValueError(f"{INSISTS} is set in tokenizer_config.json; decoded text would differ")
         special = NamedTokens.of({name: settings.pop(name) for name in [*settings] if names_token(name)})
-        named: dict[str, str | None] = {**dict.fromkeys(NAMED_TOKENS), **{n: str(t) for n, t in special.names.items()}}
+        named: dict[str, str | None] = {**dict.fromkeys(NAMED_TOKENS), **special.contents}
         of_file = added_tokens_of_json(self.content)
         added = of_file.copy()
         listed = settings.pop("added_tokens_decoder", {})

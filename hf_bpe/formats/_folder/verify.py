@@ -17,9 +17,10 @@ from tokenizers import AddedToken, Tokenizer
 from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._added_tokens import NamedTokens
+from hf_bpe.formats._construction import with_named_tokens
 from hf_bpe.formats._definition import ENCODING_SETTINGS, Definition
+from hf_bpe.formats._folder.files import TOKENIZER_FILE
 from hf_bpe.formats._folder.read import read_folder
-from hf_bpe.formats._folder.write import TOKENIZER_FILE
 from hf_bpe.formats._native_readers import merge_ids, read_model_ids
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json_writing import with_placeholders
@@ -56,6 +57,7 @@ def verify_folder(
         ValueError: loading fails, or model, added tokens, settings, ids, offsets or decoded texts differ; the message
             names the loader and the text.
     """
+    definition = with_named_tokens(definition)
     expected = side_of(definition, "the tokenizer by hf_bpe")
     with loading("from_pretrained"):  # which reads the same files
         got = read(folder)
@@ -105,7 +107,7 @@ def _load(
 
 
 def _values(definition: Definition) -> dict[str, object]:
-    named = {name: str(token) for name, token in NamedTokens.of(definition.settings).names.items()}
+    named = NamedTokens.of(definition.settings).contents
     return {name: definition.setting(name) for name in _READ} | named | flags(definition.added_tokens)
 
 

@@ -8,23 +8,21 @@ from typing import Any
 
 from tokenizers import AddedToken
 
-from hf_bpe.formats._construction import PERSISTENT, assemble, check_arguments, constructor_arguments
+from hf_bpe.formats._construction import NO_LIMIT, PERSISTENT, assemble, check_arguments, constructor_arguments
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS, converted
 from hf_bpe.formats._folder.digests import compute_digests
+from hf_bpe.formats._folder.files import TOKENIZER_FILE
 from hf_bpe.formats._settings import SETTINGS, Owner, SettingValues, setting_names
 from hf_bpe.formats._template import Template
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.formats._vocab_and_merges import write_gpt2
-
-TOKENIZER_FILE = "tokenizer.json"
 
 # In the other files, of this loading, or found anew where the folder is loaded.
 _NOT_SAVED = {
     *("model", "vocab_file", "merges_file", "tokenizer_file", "special_tokens_map_file", "name_or_path"),
     *("add_bos_token", "add_eos_token", "files_loaded", "device_map", "slow_tokenizer_class"),
 }
-_NO_LIMIT = int(1e30)  # as transformers writes no model_max_length
 
 
 def write_folder(definition: Definition, folder: Path) -> None:
@@ -35,7 +33,7 @@ def write_folder(definition: Definition, folder: Path) -> None:
         ValueError: the files cannot carry the definition.
     """
     parts = assemble(check_arguments(constructor_arguments(definition)))
-    model = parts.model
+    model, definition = parts.model, parts.definition
     if model.alphabet.is_bytes:
         write_gpt2(model, folder)
     settings = {
@@ -44,12 +42,11 @@ def write_folder(definition: Definition, folder: Path) -> None:
         **{name: getattr(model, name) for name in ("pattern", "normalizer", "ignore_merges", "drop_missing_bytes")},
         **parts.own,
         **{"model_special_tokens": [*model.special_tokens], "template": parts.template},
-        **{name: str(token) for name, token in parts.special.names.items()},
+        **parts.special.contents,
         **{"extra_special_tokens": [*map(str, parts.special.extra)], "tokenizer_class": "BPETokenizer"},
     }
-    limit = settings.get("model_max_length", settings.get("max_len"))
-    settings["model_max_length"] = _NO_LIMIT if limit is None else limit
-    write_beside_vocabulary(parts.definition, folder, settings, len(parts.vocab))
+    settings["model_max_length"] = definition.setting("model_max_length", NO_LIMIT)
+    write_beside_vocabulary(definition, folder, settings, len(parts.vocab))
 
 
 def write_beside_vocabulary(

@@ -13,7 +13,7 @@ from transformers.utils import logging
 
 from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional, refuse_unknown
 from hf_bpe._utils.paths import check_destination, check_output, is_url
-from hf_bpe.formats._folder.files import VOCABULARY_KEYS
+from hf_bpe.formats._folder.files import VOCABULARY_FILES
 from hf_bpe.formats._folder.read import Folder
 from hf_bpe.formats._vocab_and_merges import write_gpt2
 from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING
@@ -40,7 +40,7 @@ class SavingMethods(OwnTokenizer):
     ) -> Self:
         # Files of a repository are in the cache.
         settings = {key: value for key, value in kwargs.items() if key not in _OF_LOADING}
-        of_class = [key for key in cls.vocab_files_names if key not in VOCABULARY_KEYS and settings.get(key) is None]
+        of_class = [key for key in cls.vocab_files_names if key not in VOCABULARY_FILES and settings.get(key) is None]
         settings |= {key: files.get(key) for key in of_class}
         folder = Folder.read(str(name), files, settings)
         with folder.errors():
@@ -93,7 +93,7 @@ class SavingMethods(OwnTokenizer):
                 arguments in `kwargs`.
             portable: make AutoTokenizer load `PreTrainedTokenizerFast` (transformers 4 and 5), whether hf_bpe is
                 installed or not; `BPETokenizer.from_pretrained` still loads the folder.
-            verify: load the files with BPETokenizer, `tokenizers` and PreTrainedTokenizerFast, and verify vocabulary
+            verify: read the files back, load them with `tokenizers` and PreTrainedTokenizerFast, and verify vocabulary
                 and ids. Takes about a second for GPT-2's vocabulary. Next to a `config.json` they are also loaded with
                 AutoTokenizer, with which transformers imports torch where it is installed.
             storage_options: what fsspec takes to reach a URL, as in `Source`.

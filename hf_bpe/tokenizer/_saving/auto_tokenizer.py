@@ -17,6 +17,7 @@ from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._folder.config import CONFIG_FILE
+from hf_bpe.formats._folder.files import TOKENIZER_FILE
 from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._verification.mismatch import Mismatch, find_mismatch
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from hf_bpe.conversion._inspection import AutoTokenizerChoice
     from hf_bpe.tokenizer._self_types import OwnTokenizer
 
-TOKENIZER_FILE = "tokenizer.json"
 MODEL_CONFIG_FILE = "config.json"
 _MAX_ADDED_TOKENS = 64  # in texts that are compared, if nothing else is known of the tokenizer
 
