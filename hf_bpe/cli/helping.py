@@ -13,7 +13,8 @@ from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS
 
 def _commands(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the commands that begin with what has been typed."""
-    return [name for name in (*ctx.parent.command.commands, *_LISTS) if name.startswith(incomplete)]  # type: ignore[union-attr]
+    commands = ctx.parent.command.commands  # type: ignore[union-attr]
+    return [name for name in (*commands, *_LISTS) if name.startswith(incomplete)]
 
 
 _NAME_HELP = "The command to explain; or patterns or formats, for the names that --pattern, --to and --drop take."

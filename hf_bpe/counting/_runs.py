@@ -160,7 +160,7 @@ def gather(
         size += len(piece)
         pieces.append(piece)
         if size > max_in_memory:
-            file = file or tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  # it lives as long as the run
+            file = file or tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  # lives as long as the run
             for whole in pieces:
                 unwritten = memoryview(whole)
                 while unwritten:  # an unbuffered file may write less than it is given

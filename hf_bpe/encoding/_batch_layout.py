@@ -153,8 +153,7 @@ def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:
         longer = np.where(is_halved, room // 2 + room % 2, longer)
         is_first_longer = lengths[:, 0] > lengths[:, 1]
         cut = np.where(is_first_longer, [longer, shorter], [shorter, longer]).T
-        kept = np.where((excess > 0)[:, None], cut, kept)
-        return kept
+        return np.where((excess > 0)[:, None], cut, kept)
     target = 1 if strategy == "only_second" else 0
     if target >= lengths.shape[1]:
         raise ValueError("truncation='only_second': rows are too long, but have no second text to truncate")

@@ -79,7 +79,7 @@ class Superwords:
     @property
     def all_after(self) -> list[int]:
         """The numbers of merges of stage 1."""
-        return [*self.after] if isinstance(self.after, (list, tuple, range)) else [self.after]  # type: ignore[list-item]
+        return [*self.after] if self.is_sequence else [self.after]  # type: ignore[misc,list-item]
 
     def source(self, input: TextSource | WordCounts) -> TextSource | WordCounts:
         """Return the text of stage 2, for an input of stage 1 that was not read yet.

@@ -27,7 +27,7 @@ class Goal:
             )
         self._is_total = vocab_size is not None
         self.is_sequence = isinstance(sizes, (list, tuple, range))
-        self._sizes: list[int] = [*sizes] if isinstance(sizes, (list, tuple, range)) else [sizes]  # type: ignore[list-item]
+        self._sizes: list[int] = [*sizes] if self.is_sequence else [sizes]  # type: ignore[misc,list-item]
         name, minimum = ("vocab_size", 1) if self._is_total else ("num_merges", 0)
         if not self._sizes:
             raise ValueError(f"{name}: expected at least one size, got {sizes!r}")

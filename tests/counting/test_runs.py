@@ -106,7 +106,7 @@ def test_runs_that_are_read_are_those_of_their_words(data):
 
 
 @given(tables.filter(bool), st.data())
-def test_a_run_that_is_cut_off_or_changed_is_refused_or_another_one(table, data):
+def test_a_damaged_run_is_refused_or_another_one(table, data):
     run = run_of(table)
     damaged = bytearray(run)
     at = data.draw(st.integers(0, len(run) - 1))

@@ -47,7 +47,7 @@ def test_missing_core_warns_once_with_the_same_results():
     assert ran.stderr.startswith("<string>:4: ")  # the program's line, not one of hf_bpe
 
 
-def test_a_missing_core_is_nothing_to_those_who_chose_the_reference():
+def test_missing_core_is_no_warning_with_the_reference():
     ran = run(f"{MISSING}{TRAIN}", "reference")
     assert (ran.stdout, ran.stderr) == ("[(b'o', b'w')] False\n", "")
 
@@ -62,7 +62,7 @@ def test_an_unknown_engine_is_refused():
     assert "ValueError: HF_BPE_ENGINE: expected native or reference, got 'rust'" in run(TRAIN, "rust").stderr
 
 
-def test_sources_imported_instead_of_the_installed_package_are_named(tmp_path, monkeypatch):
+def test_sources_imported_for_the_installed_package_are_named(tmp_path, monkeypatch):
     """As in a clone after `pip install .`, where Python finds the sources first."""
     package = tmp_path / "hf_bpe"
     package.mkdir()
@@ -176,7 +176,7 @@ def test_patterns_are_compared_without_the_core():
 
 
 @pytest.mark.parametrize("choice", ["reference", None])
-def test_plain_python_trains_encodes_and_refuses_all_else_by_name(tmp_path, choice):
+def test_plain_python_trains_encodes_and_refuses_all_else(tmp_path, choice):
     (tmp_path / "text.txt").write_text("low")
     tries = "".join(
         f"try:\n    {code}\nexcept RuntimeError as error:\n    print({what!r}, '|', error)\n"

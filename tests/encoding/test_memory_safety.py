@@ -401,7 +401,7 @@ def test_objects_are_made_once_before_they_are_used(native, model, native_encode
 
 
 @pytest.mark.parametrize("read", ["words", "total"])
-def test_a_run_that_is_being_read_does_not_say_how_much_it_has_read(native, read):
+def test_run_that_is_being_read_refuses_other_calls(native, read):
     pieces = iter([b"\0\1a", b"\1", b""])
 
     def piece(_):

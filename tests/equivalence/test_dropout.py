@@ -205,7 +205,7 @@ def test_text_is_decoded_whatever_is_skipped(model, texts, probability):
 
 
 @scaled
-def test_cached_results_of_frequent_words_stay_those_of_the_reference(native):
+def test_cached_results_of_words_are_those_of_the_reference(native):
     """Words recur with every gap that their skipped merges can have, so most ids come from memory."""
     slow = ReferenceEncoder(AB, make_encoder)
     fast = native_encoder(native, AB)

@@ -59,7 +59,7 @@ def test_runs_are_those_of_the_definition(word, merges):
 
 
 @given(words, merges_in_any_order)
-def test_until_its_ends_are_crossed_a_stretch_is_merged_as_if_it_were_alone(word, merges):
+def test_stretch_is_merged_as_alone_until_its_ends_are_crossed(word, merges):
     made = run(word, merges)
     for start, stop in combinations(range(len(word) + 1), 2):
         before = [*takewhile(lambda merge, ends=(start, stop): merge[2] not in ends, made)]
@@ -68,7 +68,7 @@ def test_until_its_ends_are_crossed_a_stretch_is_merged_as_if_it_were_alone(word
 
 
 @given(words, merges_in_any_order)
-def test_wherever_a_token_is_made_the_merges_inside_are_those_of_its_bytes_alone(word, merges):
+def test_merges_inside_a_token_are_those_of_its_bytes_alone(word, merges):
     made = run(word, merges)
     for number, (_, start, _, stop) in enumerate(made, 1):
         inside = [merge for merge in made[:number] if start <= merge[1] and merge[3] <= stop]
@@ -90,7 +90,7 @@ def test_a_place_that_no_token_covers_parts_a_word(word, merges):
 
 
 @given(words, st.lists(short_words, min_size=4, max_size=20, unique=True), st.randoms(use_true_random=False))
-def test_a_merge_a_token_encodes_as_all_ways_to_cut_each_token_in_two_do(word, tokens, rng):
+def test_one_merge_a_token_encodes_as_all_cuts_in_two_do(word, tokens, rng):
     tokens = [token for token in tokens if len(token) > 1]
     rng.shuffle(tokens)
     every_cut = {(token[:cut], token[cut:]): rank for rank, token in enumerate(tokens) for cut in range(1, len(token))}
@@ -120,7 +120,7 @@ def test_training_makes_each_token_before_it_merges_it_further(merges):
 
 
 @given(words, ordered_merges)
-def test_an_ordered_model_encodes_as_its_merges_one_by_one_and_its_beginnings_do_so_on_the_way(word, merges):
+def test_ordered_model_and_its_beginnings_merge_one_by_one(word, merges):
     assert is_ordered(merges)
     tokens = [word[place : place + 1] for place in range(len(word))]
     made = [rank for rank, *_ in run(word, merges)]
@@ -133,7 +133,7 @@ def test_an_ordered_model_encodes_as_its_merges_one_by_one_and_its_beginnings_do
 
 
 @given(corpora, tie_breaks)
-def test_a_pair_never_becomes_more_frequent_once_both_its_tokens_exist(counts, tie_break):
+def test_pair_of_existing_tokens_never_becomes_more_frequent(counts, tie_break):
     merges = learn_merges(counts, max_merges=12, tie_break=tie_break)
     known, before = {bytes([byte]) for byte in range(256)}, Counter()
     for number in range(len(merges) + 1):
@@ -157,7 +157,7 @@ def ways(word, tokens):
 
 
 @given(short_words, merges_in_any_order)
-def test_the_encoding_is_the_only_way_in_which_all_neighbors_are_stable(word, merges):
+def test_encoding_alone_has_stable_neighbors_only(word, merges):
     made = {first + second for first, second in merges} | {bytes([byte]) for byte in word}
     tokens = {token for token in made if oracle.encode_word(token, merges) == [token]}
     stable = [
@@ -175,7 +175,7 @@ def test_a_word_needs_only_the_merges_of_its_own_bytes(word, merges):
 
 
 @given(st.lists(words, min_size=1, max_size=8), merges_in_any_order, st.randoms(use_true_random=False))
-def test_pruning_changes_no_encoding_whose_tokens_are_kept_and_reaches_all_of_these(texts, merges, rng):
+def test_pruning_keeps_encodings_whose_tokens_are_kept(texts, merges, rng):
     parts = {}
     for first, second in merges:
         if made := run(first + second, merges):
@@ -196,7 +196,7 @@ def test_pruning_changes_no_encoding_whose_tokens_are_kept_and_reaches_all_of_th
 
 
 @given(words, merges_in_any_order, merges_in_any_order)
-def test_appended_merges_change_no_encoding_to_which_they_do_not_apply(word, merges, new):
+def test_appended_merges_that_do_not_apply_change_no_encoding(word, merges, new):
     encoded = oracle.encode_word(word, merges)
     if not {*pairwise(encoded)} & {*new}:
         assert oracle.encode_word(word, [*merges, *(pair for pair in new if pair not in merges)]) == encoded

@@ -417,7 +417,7 @@ def test_errors_and_slow_answers_change_nothing(tokenizer, corpus, s3, tmp_path,
 
 
 @needs_s3
-def test_large_files_go_in_parts_of_which_failed_ones_are_deleted(s3, tmp_path):
+def test_large_files_are_uploaded_in_parts(s3, tmp_path):
     import s3fs
 
     data = os.urandom(1 << 20) * 12
