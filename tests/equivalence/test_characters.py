@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from hf_bpe._native_core import native_core
+from hf_bpe.encoding import Session
 from hf_bpe.encoding._character_encoder import make_character_encoder, reads_spaces_natively
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
 from hf_bpe.encoding._reference_encoder import ReferenceEncoder
-from hf_bpe.encoding._session import Session
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.formats._tokenizer_json import definition_of_json
 from hf_bpe.reference._dropout import Dropout, dropout_limits

@@ -11,9 +11,8 @@ from tokenizers import Regex, pre_tokenizers
 
 from hf_bpe.encoding._factory import splits_natively
 from hf_bpe.pretokenizers import PATTERNS, Pattern, Split, split
-from hf_bpe.pretokenizers._regex import parser as _expressions
+from hf_bpe.pretokenizers._regex import parser
 from hf_bpe.pretokenizers._regex.case_folding import case_variants, cased_characters
-from hf_bpe.pretokenizers._regex.parser import parse
 from hf_bpe.pretokenizers._regex.program import TooComplexError, compile_expression
 from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES
 from hf_bpe.pretokenizers._regex.translate import write
@@ -107,13 +106,13 @@ def test_look_behind_has_up_to_1000_alternatives_of_lengths():
 
 
 def test_what_regex_would_take_long_to_compile_is_refused():
-    write(parse("(?:" * 15 + "ab" + ")++" * 15))
+    write(parser.parse("(?:" * 15 + "ab" + ")++" * 15))
     with pytest.raises(ValueError, match="nested repetitions that the package regex expands to over 262144 nodes"):
-        write(parse("(?:" * 16 + "ab" + ")++" * 16))
+        write(parser.parse("(?:" * 16 + "ab" + ")++" * 16))
     spelled_out = r"[ʕ\p{N}]"
-    assert len(write(parse(spelled_out + r"\p{L}" * 50)).expression) > 450_000
+    assert len(write(parser.parse(spelled_out + r"\p{L}" * 50)).expression) > 450_000
     with pytest.raises(ValueError, match="its classes are over 500000 characters long"):
-        write(parse(spelled_out + r"\p{L}" * 60))
+        write(parser.parse(spelled_out + r"\p{L}" * 60))
 
 
 UNDER_I = r"""
@@ -315,7 +314,7 @@ def test_an_automaton_with_many_states_needs_little_memory():
 @given(st.text(st.sampled_from("ab1^$|.*+?{},()[]-&\\spxb:=!<#i \n")))
 def test_any_text_is_an_expression_for_tokenizers_or_refused(expression):
     try:
-        parse(expression)
+        parser.parse(expression)
     except ValueError:
         assume(False)
     assert_equal_pieces(f"{expression}(?#)", ["ab1 \n"])
@@ -382,7 +381,7 @@ REFUSED = [
 def test_construct_is_refused_with_its_name_and_column():
     for expression, column, what in REFUSED:
         with case(expression), pytest.raises(ValueError, match=re.escape(f"column {column}: {what}")):
-            parse(expression)
+            parser.parse(expression)
 
 
 def test_refused_expressions_of_the_reference():
@@ -399,8 +398,8 @@ def test_refused_expressions_of_the_reference():
             Regex(expression)
         with pytest.raises(ValueError, match="cannot be used: column"):
             Pattern.parse(expression)
-    missing = {rf"\{char}" for char in _expressions._UNSUPPORTED_ESCAPES if not char.isdigit()}
-    missing |= {f"(?{char}" for char in _expressions._UNSUPPORTED_GROUPS}
+    missing = {rf"\{char}" for char in parser._UNSUPPORTED_ESCAPES if not char.isdigit()}
+    missing |= {f"(?{char}" for char in parser._UNSUPPORTED_GROUPS}
     assert [construct for construct in missing if not any(construct in each for each in (*ours, *none))] == []
 
 
@@ -413,5 +412,5 @@ def test_every_code_point_of_an_expression_survives():
 
 
 def test_text_is_masked_only_for_properties():
-    assert write(parse(r"\p{L}+")).needs_mask
-    assert not write(parse("[a-z]+")).needs_mask
+    assert write(parser.parse(r"\p{L}+")).needs_mask
+    assert not write(parser.parse("[a-z]+")).needs_mask

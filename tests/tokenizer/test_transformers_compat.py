@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
-from hf_bpe.tokenizer._methods.decoding import clean_up_tokenization
 from support.samples import make_tokenizer
 from support.transformers_features import skip_without
 
 HAS_CLEANING = hasattr(PreTrainedTokenizerBase, "clean_up_tokenization")
+TOKENIZER = make_tokenizer()
 
 
 def test_special_tokens_pattern_of_bert_as_default_is_ignored(monkeypatch):
@@ -28,7 +28,7 @@ def test_special_tokens_pattern_of_bert_as_default_is_ignored(monkeypatch):
 @skip_without("clean_up_tokenization", HAS_CLEANING)
 @given(st.lists(st.sampled_from([*" .?!,'ntmsvrex", " 've", " n't"])).map("".join))
 def test_spaces_are_cleaned_as_by_transformers(text):
-    expected = PreTrainedTokenizerBase.clean_up_tokenization(None, text)
+    expected, ids = PreTrainedTokenizerBase.clean_up_tokenization(None, text), TOKENIZER.encode(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(PreTrainedTokenizerBase, "clean_up_tokenization")
-        assert clean_up_tokenization(None, text) == expected
+        assert TOKENIZER.decode(ids, clean_up_tokenization_spaces=True) == expected

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_bpe import BPETokenizer, Source, count, reference, train
-from hf_bpe.reference._superwords import PATTERN
 from hf_bpe.training import Parity, Superwords
 from support import oracle
 from support.cases import case
 from support.profiles import by_profile
 from support.strategies import superword_limits, training_options
 
+PATTERN = Superwords(after=1).pattern
 TEXT = "By the way: one of the best, one of the rest, and all of the others; 12345 of them!! By the way:  yes.\n\n"
 TEXTS = [TEXT * 3, "One of the rest, by the way, is one of the best: of the 99 others.\n" * 2]
 

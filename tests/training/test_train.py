@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from hf_bpe import train, train_bpe
 from hf_bpe.pretokenizers import Split, _pattern, split
-from hf_bpe.pretokenizers._canonical import canonical_form
 from hf_bpe.reference import learn_merges
 from support import oracle
 from support.cases import case
@@ -53,8 +52,8 @@ def test_merges_and_ids_are_those_of_the_definition(documents, num_merges, patte
 
 
 def test_a_pattern_is_parsed_once(monkeypatch):
-    patterns = []
-    monkeypatch.setattr(_pattern, "canonical_form", lambda pattern: patterns.append(pattern) or canonical_form(pattern))
+    patterns, form = [], _pattern.canonical_form
+    monkeypatch.setattr(_pattern, "canonical_form", lambda pattern: patterns.append(pattern) or form(pattern))
     train(CORPUS, 260, ["<|x|>"], pattern=[Split(r"^\w+|\W+|\w+")])
     assert len(patterns) == 1
 
