@@ -10,7 +10,7 @@ import pytest
 import hf_bpe
 from hf_bpe.conversion import write_gpt2
 from support.patience import PATIENCE
-from support.profiles import by_profile, thorough
+from support.profiles import thorough
 from support.project import ROOT
 
 WRONG_PEER = """
@@ -41,8 +41,6 @@ class Tokenizer(tiktoken.Tokenizer):
     def decode(self, sequences):
         return [text.upper() for text in super().decode(sequences)]
 """
-
-PEERS = ["hf_bpe", "tiktoken", "tokenizers", *by_profile(quick=[], thorough=["transformers"])]
 
 
 @pytest.fixture
@@ -119,30 +117,6 @@ def test_wrong_merges_are_refused_before_anything_is_timed(tmp_path, text):
 
 
 @thorough
-@pytest.mark.parametrize(
-    "options",
-    [["--into", "lists"], ["--into", "numpy"], ["--warm"]],
-)
-def test_encoding_is_compared_and_timed(tmp_path, text, gpt2, options):
-    peers = [peer if peer in ("hf_bpe", "tiktoken") else f"{peer}:lists" for peer in PEERS]
-    other = tmp_path / "other.txt"
-    other.write_text("one 1\n<|endoftext|>two 2\n", encoding="utf-8")
-    done, result = measure(tmp_path, "encoding", text, other, "--gpt2", gpt2, "--peers", *peers, *options)
-    assert done.returncode == 0, done.stderr
-    assert f"text: {', '.join(PEERS)} give the same for" in done.stderr
-    assert f"other: {', '.join(PEERS)} give the same for 2 texts." in done.stderr
-    assert "speed / tiktoken's" in done.stdout
-    assert result["options"]["vocabulary"]["pattern"] == "gpt2"
-    assert sorted({(row["subject"], row["contender"].partition(":")[0]) for row in result["summary"]}) == sorted(
-        (subject, peer) for subject in ("text", "other") for peer in PEERS
-    )
-    for row in result["summary"]:
-        assert row["megabytes_per_second"] > 0
-        assert row["peak_bytes"] > 1_000_000
-        assert len(row["times_as_fast_as"]) == len(PEERS)
-
-
-@thorough
 @pytest.mark.parametrize("task", ["encoding", "decoding"])
 def test_wrong_ids_and_texts_are_refused_before_timing(tmp_path, text, gpt2, task):
     (tmp_path / "wrong_peer.py").write_text(WRONG_ENCODER, encoding="utf-8")
@@ -164,28 +138,6 @@ def test_peers_with_other_ids_or_errors_can_be_left_out(tmp_path, text, gpt2):
     assert "no entry point for encoding" in reasons["tokenizers:numpy"]
     assert {row["contender"] for row in result["summary"]} == {"tiktoken:lists", "hf_bpe:lists"}
     assert all(0 < row["live_bytes"] <= row["peak_bytes"] for row in result["summary"])
-
-
-@thorough
-@pytest.mark.parametrize("task", ["decoding", "latency", "loading"])
-def test_other_tasks_are_compared_and_timed(tmp_path, text, gpt2, task):
-    arguments = {"decoding": [text], "latency": ["--calls", 100], "loading": []}[task]
-    done, result = measure(tmp_path, task, *arguments, "--gpt2", gpt2, "--peers", *PEERS)
-    assert done.returncode == 0, done.stderr
-    assert f"{', '.join(PEERS)} give the same" in done.stderr
-    assert sorted(row["contender"] for row in result["summary"]) == sorted(PEERS)
-    assert all(row["seconds"] > 0 and row["import_seconds"] > 0 for row in result["summary"])
-
-
-@thorough
-def test_the_first_texts_of_a_process_are_compared_and_timed(tmp_path, gpt2):
-    long = tmp_path / "long.txt"
-    long.write_text("<|endoftext|>".join(f"Text {number} of many. " * 300 for number in range(300)), encoding="utf-8")
-    done, result = measure(tmp_path, "cold", long, "--gpt2", gpt2, "--peers", "hf_bpe", "tokenizers:lists")
-    assert done.returncode == 0, done.stderr
-    assert "long, first 4 kB: hf_bpe, tokenizers give the same for 1 text." in done.stderr
-    assert "long, next 1 MB: hf_bpe, tokenizers give the same for 250 texts." in done.stderr
-    assert {round(row["megabytes_per_second"] * row["seconds"], 3) for row in result["summary"]} == {0.004, 1}
 
 
 def test_page_of_faster_peers_is_what_the_results_say(monkeypatch):

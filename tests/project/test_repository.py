@@ -5,11 +5,9 @@ import tarfile
 from pathlib import Path, PurePosixPath
 
 import pytest
-import typer.main
 import yaml
 from packaging.requirements import Requirement
 
-from hf_bpe.cli import app
 from support.project import ROOT, read_settings
 
 GITHUB = ROOT / ".github"
@@ -125,16 +123,6 @@ def test_promised_lowest_versions_are_those_that_are_tested():
     assert not {*pins_of(indirect)} & {*pins_of(declared)}
 
 
-def test_commands_in_issue_templates_exist():
-    known = typer.main.get_command(app).commands
-    named = {
-        command
-        for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml")
-        for command in re.findall(r"`hf-bpe ([\w-]+)", path.read_text("utf-8"))
-    }
-    assert {"inspect", "verify"} <= named <= {*known}
-
-
 def anchors(page):
     """Return the anchors that a host gives the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
@@ -153,22 +141,6 @@ def test_links_of_the_pages_lead_somewhere():
             ):
                 lost.append((str(page), link))
     assert lost == []
-
-
-BRITISH = (
-    r"(?i)colour|neighbour|behaviour|favour|honour|catalogue|licence|artefact|(?:token|normal|initial|optim)is[ei]"
-)
-NAMED = {"suggestions.py": 2}  # what people may type
-
-
-def test_spelling_is_american():
-    paths = [
-        path for name in ("hf_bpe", "conversion", "docs", "native", "examples") for path in (ROOT / name).rglob("*.*")
-    ]
-    paths = [path for path in (*paths, *ROOT.glob("*.md")) if path.suffix in (".py", ".md", ".hpp", ".cpp", ".js")]
-    found = {path.name: len(re.findall(BRITISH, path.read_text("utf-8"))) for path in paths}
-    assert len(paths) > 300
-    assert {name: number for name, number in found.items() if number} == NAMED
 
 
 def test_sdist_holds_what_building_and_testing_need_only(tmp_path, monkeypatch):
