@@ -321,7 +321,7 @@ def test_a_sparse_counts_file_does_not_fill_memory(tmp_path):
 
 
 def test_a_line_of_ids_may_be_of_any_length(saved, monkeypatch):
-    from hf_bpe.cli import using
+    from hf_bpe.cli.commands import using
 
     for size in (1, 2, 3, 5, 8, 100):
         monkeypatch.setattr(using, "_PART_BYTES", size)

@@ -11,6 +11,7 @@ import typer
 
 from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe._utils.visible import counted
+from hf_bpe.cli.commands.training import COUNTS_HELP
 from hf_bpe.cli.id_files import distinct_ids
 from hf_bpe.cli.messages import phase, report_done, warnings_said
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
@@ -19,7 +20,6 @@ from hf_bpe.cli.program import EDIT, command
 from hf_bpe.cli.roles import BosToken, EosToken, PadToken, UnkToken, given_roles
 from hf_bpe.cli.sources import SOURCE_HELP, check_text_or_counts, reads_text, text_or_counts
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, save
-from hf_bpe.cli.training import COUNTS_HELP
 from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
