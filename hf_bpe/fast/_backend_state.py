@@ -16,7 +16,7 @@ from tokenizers import AddedToken, Tokenizer
 from tokenizers.decoders import DecodeStream
 from tokenizers.models import BPE
 
-from hf_bpe._utils.panics import panics_as_errors
+from hf_bpe.normalizers._backend import panics_as_errors
 
 _SAMPLES = 9
 _LAST_SAMPLES = 4  # the tokens of small models that are learned are the last

@@ -13,7 +13,6 @@ from tokenizers import Tokenizer
 from transformers.utils import logging
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.fast._backend_state import (
     Components,
     is_held_elsewhere,
@@ -23,6 +22,7 @@ from hf_bpe.fast._backend_state import (
 )
 from hf_bpe.fast._fast_pipeline import FastPipeline
 from hf_bpe.fast._verification import verify_pipeline
+from hf_bpe.normalizers._backend import panics_as_errors
 
 logger = logging.get_logger(__name__)
 

@@ -10,10 +10,10 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from hf_bpe._utils.arguments import short_repr
-from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.fast._fast_pipeline import FastPipeline
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._verification.stress_texts import stress_texts, vocabulary_texts
+from hf_bpe.normalizers._backend import panics_as_errors
 
 _NAMES = ("ids", "type_ids", "offsets", "special_tokens_mask", "word_ids", "sequence_ids")
 _EVERY = 16  # of the texts of the vocabulary; all of them take ten seconds

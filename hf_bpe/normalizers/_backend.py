@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.normalizers._growth import check_growth_of_text, total_growth
 from hf_bpe.normalizers._steps import FIELDS, Step
 
@@ -19,6 +19,21 @@ ByteAlignment = tuple[bytes, Sequence[int], Sequence[int]]
 _NO_SURROGATES = re.compile("[^\ud800-\udfff]+")
 _STRETCH = re.compile("[^\ud800-\udfff]+|[\ud800-\udfff]+")
 _MAX_KNOWN, _LONGEST_KNOWN = 1 << 14, 8
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Raise a ValueError if `tokenizers` panics.
+
+    Some input makes its Rust code panic. In Python that is a PanicException, which is not an Exception, so it would end
+    a program that handles errors.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__module__ != "pyo3_runtime":  # PanicException cannot be imported from there
+            raise
+        raise ValueError(f"tokenizers panics: {error}") from error
 
 
 class Backend:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tokenizers import Encoding, Tokenizer
 
 from hf_bpe import BPETokenizer
-from hf_bpe._utils.panics import panics_as_errors
+from hf_bpe.normalizers._backend import panics_as_errors
 
 _PIECE = 4096
 _BATCH = 250

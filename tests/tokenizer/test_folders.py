@@ -298,7 +298,7 @@ def test_a_panic_of_tokenizers_is_an_error_that_stops_saving(tmp_path):
 
 
 def test_panics_become_errors_and_other_exceptions_propagate():
-    from hf_bpe._utils.panics import panics_as_errors
+    from hf_bpe.normalizers._backend import panics_as_errors
 
     for error in (KeyboardInterrupt, SystemExit, KeyError):
         with pytest.raises(error), panics_as_errors():

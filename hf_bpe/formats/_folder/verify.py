@@ -14,7 +14,6 @@ from typing import Any
 
 from tokenizers import AddedToken, Tokenizer
 
-from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._added_tokens import NamedTokens
 from hf_bpe.formats._construction import with_named_tokens
@@ -27,6 +26,7 @@ from hf_bpe.formats._tokenizer_json_writing import with_placeholders
 from hf_bpe.formats._verification.mismatch import check_model, check_side
 from hf_bpe.formats._verification.sides import Side, side_of, side_of_loaded
 from hf_bpe.formats._verification.stress_texts import stress_texts
+from hf_bpe.normalizers._backend import panics_as_errors
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 SETTINGS_OF_ALL = ("padding_side", "truncation_side", "model_max_length", "chat_template", "split_special_tokens")

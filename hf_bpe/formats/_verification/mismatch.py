@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.input_files import open_stream
-from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition, with_all_special_tokens
 from hf_bpe.formats._format import Format
@@ -26,6 +25,7 @@ from hf_bpe.formats._verification.stress_texts import (
     stress_texts,
     vocabulary_texts,
 )
+from hf_bpe.normalizers._backend import panics_as_errors
 
 _PIECE_BYTES = 1 << 14
 _PIECES_AT_ONCE = 256

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe.encoding._factory import pre_tokenize
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._pipeline import Pipeline, without_idle_ignore_merges
+from hf_bpe.normalizers._backend import panics_as_errors
 from hf_bpe.pretokenizers import Pattern
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import Tokenizer
 
 from hf_bpe._utils.arguments import check_flag, check_keywords, check_mapping, check_str, check_strs, checked, optional
-from hf_bpe._utils.panics import panics_as_errors
 from hf_bpe._utils.paths import check_output
 from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
@@ -20,6 +19,7 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import ReadFormat, WrittenFormat
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
+from hf_bpe.normalizers._backend import panics_as_errors
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._options import RESTORED, check_settings
