@@ -184,7 +184,7 @@ def definition_of(
     )
 
 
-def _with_own_settings(tokenizer: Any, definition: Definition) -> Definition:
+def _with_own_settings(tokenizer: object, definition: Definition) -> Definition:
     """Return the definition with the settings that a fast tokenizer of transformers has besides its backend."""
     names = ("padding_side", "truncation_side", "split_special_tokens", "chat_template", "model_max_length")
     settings = {name: getattr(tokenizer, name) for name in names}

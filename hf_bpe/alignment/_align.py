@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,10 +27,10 @@ class Alignment(NamedTuple):
 
 
 def align(
-    ids_a: Any,
-    tokenizer_a: Any,
-    ids_b: Any,
-    tokenizer_b: Any,
+    ids_a: object,
+    tokenizer_a: object,
+    ids_b: object,
+    tokenizer_b: object,
     *,
     skip_special_tokens: bool = True,
     continued: bool = False,

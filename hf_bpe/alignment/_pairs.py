@@ -27,7 +27,7 @@ class EncodedPair(NamedTuple):
     spans_join: bool
 
 
-def encode_pair(tokenizer: Any, context: str, continuation: str, *, add_special_tokens: bool = True) -> EncodedPair:
+def encode_pair(tokenizer: object, context: str, continuation: str, *, add_special_tokens: bool = True) -> EncodedPair:
     """Return the ids of a context and its continuation, encoded as one text, and where the continuation begins.
 
     So a model sees the ids that it was trained on, whatever side of the join a space is on. Where a token spans the

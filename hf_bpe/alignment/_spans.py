@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,7 @@ class RowText(NamedTuple):
     is_kept: Flags
 
 
-def token_bytes(tokenizer: Any, *, size: int | None = None) -> TokenBytes:
+def token_bytes(tokenizer: object, *, size: int | None = None) -> TokenBytes:
     """Return the bytes that each id stands for.
 
     Joined, they are the bytes of a text: `tokenizer.decode_bytes(ids)`. In a vocabulary of characters `▁` is a space if
@@ -90,7 +90,7 @@ def token_bytes(tokenizer: Any, *, size: int | None = None) -> TokenBytes:
     return TokenBytes(np.frombuffer(table.data, np.uint8), offsets)
 
 
-def spans(tokenizer: Any, ids: Any, *, skip_special_tokens: bool = False, continued: bool = False) -> Spans:
+def spans(tokenizer: object, ids: object, *, skip_special_tokens: bool = False, continued: bool = False) -> Spans:
     """Return the bytes and characters that each of some ids stands for, whether encoding would give these ids or not.
 
     Positions are in the text that the ids decode to: `tokenizer.decode(ids, skip_special_tokens=…)`, without cleaning

@@ -117,7 +117,7 @@ class TokenTable:
         ids: Numbers = self._native.longest_prefixes(*arrays)
         return ids
 
-    def checked(self, name: str, ids: Any) -> Numbers:
+    def checked(self, name: str, ids: object) -> Numbers:
         """Return a row of ids as an array.
 
         Raises:
@@ -141,7 +141,7 @@ _of_pipelines: WeakKeyDictionary[Pipeline, TokenTable] = WeakKeyDictionary()
 _of_others: WeakKeyDictionary[Any, tuple[object, TokenTable]] = WeakKeyDictionary()
 
 
-def token_table(tokenizer: Any) -> TokenTable:
+def token_table(tokenizer: object) -> TokenTable:
     """Return the table of a tokenizer, which is made once.
 
     Args:

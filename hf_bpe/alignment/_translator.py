@@ -51,7 +51,7 @@ class Translator:
     """
 
     def __init__(
-        self, a: Any, b: Any, *, add_special_tokens: bool = False, special: Mapping[int, int | None] | None = None
+        self, a: object, b: object, *, add_special_tokens: bool = False, special: Mapping[int, int | None] | None = None
     ) -> None:
         if not hasattr(b, "session"):
             raise TypeError(
@@ -77,7 +77,7 @@ class Translator:
         ids: Ids = self._session.to_numpy()
         return ids
 
-    def step(self, ids: Any) -> Change:
+    def step(self, ids: object) -> Change:
         """Translate the next id, or the next few; return the change of the ids of `b`, see `Session.append`.
 
         Args:
@@ -126,7 +126,7 @@ class Translator:
         )
 
 
-def _special_tokens(a: Any, table: TokenTable, b: Any) -> dict[int, int | None]:
+def _special_tokens(a: object, table: TokenTable, b: object) -> dict[int, int | None]:
     """Return the ids of special tokens of `a` with what they become."""
     other = token_table(b)
     by_content = {other.token(token_id): token_id for token_id in np.flatnonzero(other.is_special).tolist()}
@@ -162,7 +162,7 @@ def _ids_before(tokenizer: Any) -> list[int]:
     return [*ids[:1]] if bos is not None and ids[:1] == [bos] else []
 
 
-def _stream(a: Any, table: TokenTable) -> DecodeStream:
+def _stream(a: object, table: TokenTable) -> DecodeStream:
     """Return what decodes ordinary ids of `a` as they arrive."""
     if table.decoder is not None:
         return CharacterDecodeStream(table.decoder, lambda ids: ids, "replace", "")

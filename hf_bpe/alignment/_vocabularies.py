@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +69,7 @@ class PrefixMap(NamedTuple):
         return SparseRows(np.ones(int(indptr[-1]), np.float32), self.ids[has_one], indptr, shape)
 
 
-def shared_ids(a: Any, b: Any) -> SharedIds:
+def shared_ids(a: object, b: object) -> SharedIds:
     """Return the ids of the tokens that two tokenizers share.
 
     Ordinary tokens are shared if they stand for the same bytes (see `token_bytes`), special tokens if they have the
@@ -96,7 +96,7 @@ def shared_ids(a: Any, b: Any) -> SharedIds:
     return SharedIds(ids, matches[ids])
 
 
-def prefix_map(teacher: Any, student: Any) -> PrefixMap:
+def prefix_map(teacher: object, student: object) -> PrefixMap:
     """Return for each token of a teacher the longest ordinary token of a student that its bytes begin with.
 
     So probabilities of a teacher's next token become probabilities of a student's. Special tokens have the one of the

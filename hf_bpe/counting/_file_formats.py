@@ -181,7 +181,7 @@ def _read_values(policy: ErrorPolicy, row: dict[str, Any]) -> str | None:
     return None
 
 
-def _as_texts(values: Iterable[Any]) -> tuple[str | None, ...]:
+def _as_texts(values: Iterable[object]) -> tuple[str | None, ...]:
     """Return the values of columns to copy as text: strings as they are, null as None, all others as JSON.
 
     Bytes are read as UTF-8, and what JSON does not know, such as a date, is what `str` prints.
@@ -196,7 +196,7 @@ def _as_texts(values: Iterable[Any]) -> tuple[str | None, ...]:
     return tuple(None if value is None else repair_surrogates(_as_text(value)) for value in values)
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     if not isinstance(value, (bool, int, float, list, tuple, dict)):
         return _as_string(value)
     try:
@@ -205,7 +205,7 @@ def _as_text(value: Any) -> str:
         raise ValueError("a value to copy is nested too deeply") from None
 
 
-def _as_string(value: Any) -> str:
+def _as_string(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 

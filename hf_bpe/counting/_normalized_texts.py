@@ -33,7 +33,7 @@ class NormalizedTexts:
     """
 
     def __init__(
-        self, texts: Iterable[Any], special_tokens: Iterable[str] = (), normalizer: AnyNormalizer = "NFC"
+        self, texts: Iterable[object], special_tokens: Iterable[str] = (), normalizer: AnyNormalizer = "NFC"
     ) -> None:
         self._normalizer = Normalizer.parse(normalizer)
         self.normalizer = self._normalizer.canonical
@@ -45,7 +45,7 @@ class NormalizedTexts:
         for text in elements("texts", self._texts):
             yield [*map(self._normalized, text)] if isinstance(text, (list, tuple)) else self._normalized(text)
 
-    def _normalized(self, text: Any) -> Any:
+    def _normalized(self, text: object) -> Any:
         if not isinstance(text, str) or self._normalizer.is_identity:
             return text
         apply = self._normalizer.apply

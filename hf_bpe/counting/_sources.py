@@ -195,7 +195,7 @@ def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
     return shards
 
 
-def parts_of_source(source: Any) -> list[Source | Shard]:
+def parts_of_source(source: object) -> list[Source | Shard]:
     """Return the Sources and shards that a source of text stands for.
 
     Raises:
@@ -217,7 +217,7 @@ def _is_part(item: object) -> TypeGuard[Source | Shard]:
     return isinstance(item, (Source, Shard))
 
 
-def _locations(data: Any) -> list[Location] | None:
+def _locations(data: object) -> list[Location] | None:
     """Return the paths, globs, directories and URLs of a source's data; None if it is an iterable of texts."""
     if isinstance(data, (str, os.PathLike)):
         return [Location.parse(data)]

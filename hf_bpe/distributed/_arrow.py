@@ -26,7 +26,7 @@ Rows = TypeVar("Rows")  # a RecordBatch or a Table
 _pipelines: dict[str, Pipeline] = {}  # of this process, by path
 
 
-def _check_tokenizer(name: str, value: Any) -> Any:
+def _check_tokenizer(name: str, value: object) -> Any:
     if isinstance(value, (str, os.PathLike)):
         return output_url(value) or str(Path(value).absolute())
     if not isinstance(value, BPETokenizer):
@@ -155,7 +155,7 @@ class ArrowEncoder:
             raise ValueError(f"expected one column {name!r}, got {there or 'none'} among {rows.schema.names[:20]}")
         return rows.column(name)
 
-    def _numbers(self, rows: Any) -> list[int]:
+    def _numbers(self, rows: object) -> list[int]:
         column = self._one_column(rows, str(self._first_text))
         check_arrow("first_text", column)
         numbers: list[int] = column.to_pylist()
@@ -176,7 +176,7 @@ class ArrowEncoder:
         end = pipeline.named_token_id("separator", self._options.separator)
         return pipeline.named_token_id("begin_token", self._options.begin_token), end
 
-    def _lists(self, arrow: Any, texts: Any, numbers: list[int] | None) -> list[Any]:
+    def _lists(self, arrow: object, texts: object, numbers: list[int] | None) -> list[Any]:
         """Return the lists of ids, one for each group of chunks of the texts."""
         pipeline, separator = self._pipeline(), self._options.separator
         begin, end = self._token_ids(pipeline)

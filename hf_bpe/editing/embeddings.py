@@ -98,7 +98,7 @@ def remap_embeddings(model: Any, remap: Remap, *, pad_to_multiple_of: int = 1) -
         change()
 
 
-def _rows(inputs: Any) -> int:
+def _rows(inputs: object) -> int:
     weight = getattr(inputs, "weight", None)
     if weight is None or weight.dim() != 2:
         raise ValueError(f"input embeddings: expected a table of one row per token, got {type(inputs).__name__}")
@@ -131,7 +131,7 @@ def _changed_ids(model: Any, remap: Remap, rows: int) -> Iterator[Callable[[], N
         ValueError: the token of an id was removed, or an id must not change.
     """
 
-    def new_id(old: Any, name: str) -> Any:
+    def new_id(old: object, name: str) -> Any:
         if isinstance(old, (list, tuple)):
             return type(old)(new_id(each, name) for each in old)
         if not isinstance(old, int) or isinstance(old, bool) or not 0 <= old < rows:

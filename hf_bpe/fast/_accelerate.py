@@ -17,7 +17,7 @@ from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 logger = logging.get_logger(__name__)
 
 
-def accelerate(tokenizer: Any, *, prefix_cache: PrefixCache | int | str | None = None) -> Any:
+def accelerate(tokenizer: object, *, prefix_cache: PrefixCache | int | str | None = None) -> Any:
     """Return a tokenizer that does what a fast tokenizer does, with the encoder of hf_bpe.
 
     The result has the same ids, settings, chat template and files. Its class is a `BPETokenizerFast` and a subclass of
@@ -118,7 +118,7 @@ def _accelerating(plain: Any, cache: PrefixCache | None) -> Any:
     return classmethod(from_pretrained)
 
 
-def accelerated_if_possible(tokenizer: Any, cache: PrefixCache | None = None) -> Any:
+def accelerated_if_possible(tokenizer: object, cache: PrefixCache | None = None) -> Any:
     """Return an accelerated tokenizer with a cache, or the tokenizer as it is and log why."""
     try:
         if isinstance(tokenizer, BPETokenizer):

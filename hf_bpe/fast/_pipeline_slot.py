@@ -144,7 +144,7 @@ class PipelineSlot:
         has_components = any(type(value).__module__.partition(".")[0] == "tokenizers" for value in arguments)
         self.is_sealed = classes <= {"hf_bpe", "transformers", "builtins"} and not has_components
 
-    def add_owner(self, tokenizer: Any) -> None:
+    def add_owner(self, tokenizer: object) -> None:
         """Remember a tokenizer that has this slot."""
         alive = (owner for owner in self._owners if owner() is not None)
         self._owners = (*alive, weakref.ref(tokenizer))  # losing one to another thread costs time only

@@ -67,7 +67,7 @@ def _cache_of_process(size: str) -> PrefixCache:
         raise ValueError(str(error).replace("prefix_cache", "HF_BPE_PREFIX_CACHE", 1)) from None
 
 
-def _accelerated(tokenizer: Any, *_: Any, **__: Any) -> Any:
+def _accelerated(tokenizer: object, *_: object, **__: object) -> Any:
     from hf_bpe.fast._accelerate import accelerated_if_possible
 
     return accelerated_if_possible(tokenizer, _requested_cache())

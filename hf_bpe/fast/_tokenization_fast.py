@@ -50,7 +50,7 @@ class _BackedMethods(AnyTokenizer):
         vars(self)["_pipeline_slot"].add_owner(self)
 
     @classmethod
-    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+    def from_pretrained(cls, *args: object, **kwargs: object) -> Any:
         """Load a folder or a repository, as in transformers."""
         tokenizer = super().from_pretrained(*args, **kwargs)
         vars(tokenizer)["_pipeline_slot"].seal(tokenizer, kwargs.values())
@@ -124,7 +124,7 @@ class _BackedMethods(AnyTokenizer):
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
         def tokenize(
-            self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
+            self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: object
         ) -> list[str]:
             if "_encode_plus" in self._overridden:
                 return super().tokenize(text, pair, add_special_tokens, **kwargs)
@@ -143,7 +143,7 @@ class _BackedMethods(AnyTokenizer):
     def _cleans_up(self, option: Any) -> bool:
         return cleans_up(self, option)
 
-    def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> Any:
+    def save_pretrained(self, save_directory: object, *args: object, **kwargs: object) -> Any:
         """Save the files that `PreTrainedTokenizerFast` saves, which load without hf_bpe."""
         check_output("save_directory", save_directory)
         plain: Any = copy.copy(self)
@@ -173,7 +173,7 @@ class _BackedMethods(AnyTokenizer):
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
-        def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+        def convert_ids_to_tokens(self, ids: object, skip_special_tokens: bool = False) -> Any:
             """Return the token of an id, or the tokens of ids, as in transformers."""
             backend = vars(self)["_tokenizer"]
             if isinstance(ids, int):
@@ -181,7 +181,7 @@ class _BackedMethods(AnyTokenizer):
             skipped = frozenset(self.all_special_ids) if skip_special_tokens else ()
             return [backend.id_to_token(index) for index in map(int, ids) if index not in skipped]
 
-        def convert_tokens_to_ids(self, tokens: Any) -> Any:
+        def convert_tokens_to_ids(self, tokens: object) -> Any:
             """Return the id of a token, or the ids of tokens, as in transformers."""
             if type(tokens) is list and "_convert_token_to_id_with_added_voc" not in self._overridden:
                 ids = [*map(vars(self)["_tokenizer"].token_to_id, tokens)]

@@ -120,20 +120,20 @@ class Server(ThreadingHTTPServer):
             self._connections.pop(request, None)
         super().close_request(request)
 
-    def limit(self, request: Any, seconds: float) -> None:
+    def limit(self, request: object, seconds: float) -> None:
         """Set the time that a connection may take from now on."""
         with self._lock:
             if request in self._connections:
                 self._connections[request].end = self.clock() + seconds
 
     @contextlib.contextmanager
-    def limited(self, request: Any) -> Iterator[None]:
+    def limited(self, request: object) -> Iterator[None]:
         """Limit the time of a block that reads from a connection or writes to it."""
         self.limit(request, _SECONDS)
         yield
         self.limit(request, math.inf)
 
-    def accept_secret(self, request: Any) -> None:
+    def accept_secret(self, request: object) -> None:
         """Let a connection stay, and take as long as its answer needs."""
         with self._lock:
             if request in self._connections:
@@ -153,7 +153,7 @@ class Server(ThreadingHTTPServer):
             for each in self._connections:
                 _shut_down(each)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """Log the errors of a connection, but not that it has ended."""
         logger.debug("a connection of the playground ended", exc_info=True)
 
@@ -311,5 +311,5 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(reply.content)
             self.wfile.flush()
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Log no requests: they hold the secret."""

@@ -52,7 +52,7 @@ class PreTokenizer:
         object.__setattr__(self, "stages", stages)
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> PreTokenizer:
+    def from_json(cls, content: Mapping[str, object]) -> PreTokenizer:
         """Return the pre-tokenizer in a `tokenizer.json`.
 
         Raises:

@@ -180,7 +180,7 @@ _OPTIONAL: dict[str, Any] = {
 }
 
 
-def stage_of_json(content: Mapping[str, Any]) -> Stage:
+def stage_of_json(content: Mapping[str, object]) -> Stage:
     """Return the stage in a part of a `tokenizer.json`; entries that `tokenizers` ignores are ignored.
 
     Raises:

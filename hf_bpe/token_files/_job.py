@@ -102,7 +102,7 @@ def _described(source: Shard) -> dict[str, Any]:
     return {"name": source.name, "bytes": source.size, "format": source.format, **column, **range_}
 
 
-def as_shards(paths: Any, storage_options: StorageOptions | None = None) -> list[Shard]:
+def as_shards(paths: object, storage_options: StorageOptions | None = None) -> list[Shard]:
     """Return the files that `encode_files` is given, each whole; the options are for files without any."""
     if not isinstance(paths, (str, os.PathLike, Source)):
         refuse_tables("paths", paths, "paths of files")

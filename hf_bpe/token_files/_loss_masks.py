@@ -47,7 +47,7 @@ def with_ranges(document: AnyText, written: str | None) -> tuple[AnyText, NoLoss
     return text, [(begin, end) for begin, end in ranges if begin < end]
 
 
-def _is_range(value: Any, length: int) -> bool:
+def _is_range(value: object, length: int) -> bool:
     if not isinstance(value, list) or [*map(type, value)] != [int, int]:
         return False
     return bool(0 <= value[0] <= value[1] <= length)

@@ -63,7 +63,7 @@ class EncodedFiles(NamedTuple):
 
 
 def make_manifest(
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     dtype: np.dtype[Any],
     shard_tokens: int | None,
     records: Sequence[ShardRecord],
@@ -88,7 +88,7 @@ def make_manifest(
 
 
 def write_manifest(
-    target: Target, folder: Path, manifest: Mapping[str, Any], records: Sequence[ShardRecord]
+    target: Target, folder: Path, manifest: Mapping[str, object], records: Sequence[ShardRecord]
 ) -> EncodedFiles:
     """Write a manifest, and the index of the format, if it has one, to the folder that has the shards now."""
     if (index := target.index([record.details for record in records])) is not None:
@@ -119,7 +119,7 @@ def with_urls(written: EncodedFiles, url: Callable[[Path], str]) -> EncodedFiles
     )
 
 
-def as_json(manifest: Mapping[str, Any]) -> str:
+def as_json(manifest: Mapping[str, object]) -> str:
     """Return the text of a manifest."""
     text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
     # A byte of a file name that is no text is a lone surrogate, which only an escape can write.

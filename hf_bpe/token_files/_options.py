@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypedDict, get_args
+from typing import Literal, NamedTuple, TypedDict, get_args
 
 from hf_bpe._utils.arguments import at_least, check_flag, check_int, check_str, check_strs, one_of, optional, wrong_type
 from hf_bpe._utils.option_fields import option
@@ -37,7 +37,7 @@ class Share(NamedTuple):
         return f"{self.part:05}-of-{self.parts:05}"
 
 
-def check_share(name: str, value: Any) -> Share:
+def check_share(name: str, value: object) -> Share:
     """Return a pair of numbers as a share.
 
     >>> check_share("shard", (7, 7))

@@ -113,7 +113,7 @@ class _Store:
             except ValueError:
                 return {}
 
-    def check_free(self, job: Job, old: Any, run: str | None, is_begun: bool) -> None:
+    def check_free(self, job: Job, old: object, run: str | None, is_begun: bool) -> None:
         """Raise a FileExistsError for what another run has written; a run begins its log only if the output is free."""
         target = job.target
         # The settings of a part name the versions of all sources; those of a whole corpus do not.
@@ -158,7 +158,7 @@ class _Store:
             record.write_text(run, encoding="utf-8")
             upload(record, self.url(manifest) + _RECORD, self._options)
 
-    def publish(self, written: EncodedFiles, job: Job, old: Any, overwrite: bool, run: str | None) -> None:
+    def publish(self, written: EncodedFiles, job: Job, old: object, overwrite: bool, run: str | None) -> None:
         """Upload all files, the manifest last, and with `overwrite` delete other shards of this output."""
         target = job.target
         new = [Path(path) for path in written.files]
@@ -205,7 +205,7 @@ def _digest(job: Job) -> str | None:
     return hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()
 
 
-def _is_same_run(manifest: Any, job: Job) -> bool:
+def _is_same_run(manifest: object, job: Job) -> bool:
     """Return whether a manifest is of the same settings, which include the plan of the sources of a part."""
     settings: Mapping[str, Any] = {**job.settings, "shard_tokens": job.target.shard_tokens}
     names = [source["name"] for source in job.described_sources]

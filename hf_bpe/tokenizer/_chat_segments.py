@@ -54,7 +54,7 @@ def chat_segments(conversation: Any, render: Callable[[Any], str], trusted_roles
     return segments
 
 
-def _with_words(number: int, message: Any, trusted_roles: list[str], texts: dict[str, str]) -> Any:
+def _with_words(number: int, message: object, trusted_roles: list[str], texts: dict[str, str]) -> Any:
     """Return a message with a random word for each of its texts; fill word → text."""
     if not isinstance(message, Mapping):
         raise TypeError(f"conversation[{number}]: expected a message, got {type(message).__name__}")
@@ -69,7 +69,7 @@ def _with_words(number: int, message: Any, trusted_roles: list[str], texts: dict
         texts[word] = text
         return f"{_LEFT_EDGE}{word}{_RIGHT_EDGE}"
 
-    def replaced(value: Any, is_argument: bool) -> Any:
+    def replaced(value: object, is_argument: bool) -> Any:
         if isinstance(value, str):
             return word_for(value) if value else value
         if isinstance(value, Mapping):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 
-def check_definition(name: str, value: Any) -> Definition:
+def check_definition(name: str, value: object) -> Definition:
     """Return the value if it is a definition."""
     if not isinstance(value, Definition):
         raise wrong_type(name, "a Definition", value)
@@ -32,7 +32,7 @@ def check_pattern(name: str, value: Any) -> str | Pattern:
     return value if isinstance(value, str) else Pattern.parse(value)
 
 
-def check_edited(name: str, value: Any) -> Any:
+def check_edited(name: str, value: object) -> Any:
     """Return the value if it is an edited model with its remap."""
     model, remap = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
     if not isinstance(model, BPEModel) or not isinstance(remap, Remap):

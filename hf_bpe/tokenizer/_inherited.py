@@ -41,7 +41,7 @@ def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check
     """Return a check for a member of a transformers enumeration, its name, or a bool if `has_flags`."""
     names = [member.value for member in strategies]
 
-    def check(name: str, value: Any) -> Any:
+    def check(name: str, value: object) -> Any:
         if isinstance(value, strategies):
             return value
         if has_flags and not isinstance(value, str):
@@ -54,13 +54,13 @@ def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check
 _FLAG, _SIDE = check_flag, one_of("left", "right")
 
 
-def _check_vocab_file(name: str, value: Any) -> Any:
+def _check_vocab_file(name: str, value: object) -> Any:
     if isinstance(value, BPEModel):
         raise TypeError("BPETokenizer: the first argument is a vocab_file; give the model as BPETokenizer(model=model)")
     return check_path(name, value)
 
 
-def _check_roles(name: str, value: Any) -> Any:
+def _check_roles(name: str, value: object) -> Any:
     if isinstance(value, (str, AddedToken, list, tuple)):
         raise TypeError(
             f"{name}: expected roles and their tokens, such as {{'pad_token': '<pad>'}}, got {short_repr(value)}; "
@@ -116,24 +116,24 @@ class InheritedMethods(OwnTokenizer):
                 kwargs[name] = ARGUMENTS[name](name, kwargs[name])
         return super()._get_padding_truncation_strategies(padding, truncation, **kwargs)
 
-    def _pad(self, encoded_inputs: Any, max_length: int | None = None, *args: Any, **kwargs: Any) -> Any:
+    def _pad(self, encoded_inputs: object, max_length: int | None = None, *args: object, **kwargs: object) -> Any:
         if max_length is not None and max_length >= MAX_IDS:
             raise ValueError(f"max_length: expected a length that memory can hold, got {max_length}")
         return super()._pad(encoded_inputs, max_length, *args, **kwargs)
 
     @checked(**ARGUMENTS)
-    def parse_response(self, response: Any, schema: Any = None, **kwargs: Any) -> Any:
+    def parse_response(self, response: object, schema: object = None, **kwargs: object) -> Any:
         """Parse a model's response, as in transformers; `schema` is a response template."""
         self._check_has_template("schema", schema)
         return super().parse_response(response, schema, **kwargs)
 
     @checked(**ARGUMENTS)
-    def get_response_parser(self, response_template: Any = None, **kwargs: Any) -> Any:
+    def get_response_parser(self, response_template: object = None, **kwargs: object) -> Any:
         """Return an incremental parser of responses, as in transformers."""
         self._check_has_template("response_template", response_template)
         return super().get_response_parser(response_template, **kwargs)
 
-    def _check_has_template(self, name: str, value: Any) -> None:
+    def _check_has_template(self, name: str, value: object) -> None:
         if value is None and getattr(self, "response_template", None) is None:
             raise ValueError(f"{name}: expected a response template, because this tokenizer has none; got None")
 

@@ -107,7 +107,7 @@ def _names_token(name: str, value: object) -> bool:
     return name.endswith("_token") and isinstance(value, (str, AddedToken))
 
 
-def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def check_settings(settings: Mapping[str, object]) -> dict[str, Any]:
     """Return the settings; raise a TypeError for one that the constructor does not know, unless they were restored."""
     options = {**settings}
     if not options.pop(RESTORED, False) and not options.keys() <= _SETTINGS:
@@ -117,7 +117,7 @@ def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def check_training(cls: type, base: type, options: Mapping[str, Any]) -> dict[str, Any]:
+def check_training(cls: type, base: type, options: Mapping[str, object]) -> dict[str, Any]:
     """Return the options; raise a TypeError for one that neither training nor the constructor knows."""
     for name in _OF_MODEL:
         if options.get(name) is not None:

@@ -231,7 +231,7 @@ class BPETokenizer(
         length: int | None = None,
         new_special_tokens: Sequence[str | AddedToken] | None = None,
         special_tokens_map: dict[str, str] | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Self:
         """Train a tokenizer with the same settings and special tokens on other text.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import MAX_INT64, check_int, check_mapping, check_real, short_repr, wrong_type
@@ -91,7 +90,7 @@ def check_parity(name: str, value: object) -> Parity:
 class ParityPlan(Plan):
     """The hooks of a training for several languages."""
 
-    def __init__(self, parity: Parity, input: Any, **refused: Any) -> None:
+    def __init__(self, parity: Parity, input: object, **refused: object) -> None:
         if not isinstance(input, Mapping) or isinstance(input, WordCounts) or not input:
             raise TypeError(f"input: with parity expected a source or counts per language, got {short_repr(input)}")
         for option, by_language in {"dev": parity.dev, "ratios": parity.ratios}.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def write_arrow(
     return {}
 
 
-def _schema(path: Path, columns: Sequence[str], has_mask: bool) -> tuple[Any, Any]:
+def _schema(path: Path, columns: Sequence[str], has_mask: bool) -> tuple[ModuleType, Any]:
     """Return pyarrow, and the columns of a file."""
     try:
         arrow = importlib.import_module("pyarrow")
@@ -66,7 +67,7 @@ def _schema(path: Path, columns: Sequence[str], has_mask: bool) -> tuple[Any, An
     return arrow, arrow.schema([(COLUMN, arrow.list_(arrow.uint32())), *masks, *strings])
 
 
-def _batches(arrow: Any, schema: Any, chunks: Iterable[Chunk], has_mask: bool) -> Iterator[Any]:
+def _batches(arrow: ModuleType, schema: object, chunks: Iterable[Chunk], has_mask: bool) -> Iterator[Any]:
     """Yield rows in groups, whose limits depend on the rows alone."""
     group: list[Ids] = []
     values: list[Values] = []
@@ -88,7 +89,7 @@ def _batches(arrow: Any, schema: Any, chunks: Iterable[Chunk], has_mask: bool) -
         yield _batch(arrow, schema, group, values, has_mask)
 
 
-def _batch(arrow: Any, schema: Any, group: Sequence[Ids], values: Sequence[Values], has_mask: bool) -> Any:
+def _batch(arrow: ModuleType, schema: Any, group: Sequence[Ids], values: Sequence[Values], has_mask: bool) -> Any:
     offsets = arrow.array(np.cumsum([0, *map(len, group)]), arrow.int32())
     ids = np.concatenate(group)
     lists = split_mask(ids) if has_mask else (ids,)

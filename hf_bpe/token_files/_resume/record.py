@@ -76,7 +76,7 @@ class RunLog:
     def __init__(
         self,
         folder: Path,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         names: Callable[[int], Sequence[str]],
         units: int,
         check: Callable[[list[ShardRecord]], object],

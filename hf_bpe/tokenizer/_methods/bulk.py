@@ -291,7 +291,7 @@ def _check_text(name: str, value: Any) -> Any:
     return value
 
 
-def _check_texts(name: str, value: Any) -> list[AnyText]:
+def _check_texts(name: str, value: object) -> list[AnyText]:
     """Return a copy of a list of texts, each str or bytes, because another thread may change the list."""
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{name}: expected a list of texts, got a single {type(value).__name__}; write [text]")

@@ -87,7 +87,7 @@ class CallMethods(OwnTokenizer):
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
         def tokenize(
-            self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
+            self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: object
         ) -> list[str]:
             if (
                 pair is not None
@@ -106,7 +106,7 @@ class CallMethods(OwnTokenizer):
             ids = encoder.encode(text, options_of_call(pipeline.options(as_text), kwargs, 1))
             return [*self.convert_ids_to_tokens(ids)]
 
-        def convert_tokens_to_ids(self, tokens: Any) -> Any:
+        def convert_tokens_to_ids(self, tokens: object) -> Any:
             """Return the id of a printable token, or the ids of several; unknown tokens give the id of `unk_token`."""
             if isinstance(tokens, str) or not self._overridden.isdisjoint(_HOOKS_OF_A_TOKEN):
                 return super().convert_tokens_to_ids(tokens)
@@ -132,12 +132,12 @@ class CallMethods(OwnTokenizer):
         return [added[token_id] if token_id in added else tokens[token_id] for token_id in ids]
 
     def prepare_for_tokenization(
-        self, text: str, is_split_into_words: bool = False, **kwargs: Any
+        self, text: str, is_split_into_words: bool = False, **kwargs: object
     ) -> tuple[str, dict[str, Any]]:
         """Repair lone surrogates, as tiktoken does."""
         return repair_surrogates(check_str("text", text)), kwargs
 
-    def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
+    def _tokenize(self, text: str, **kwargs: object) -> list[str]:
         ids = self.pipeline.base.encode(text, self.pipeline.options_of_bytes)
         return [self.decoder[token_id] for token_id in ids]
 

@@ -48,7 +48,7 @@ class ConversionMethods(OwnTokenizer):
 
     @classmethod
     @checked(definition=converting.check_definition)
-    def from_definition(cls, definition: Definition, **kwargs: Any) -> Self:
+    def from_definition(cls, definition: Definition, **kwargs: object) -> Self:
         """Create a tokenizer from a definition; `kwargs` override its settings."""
         pipeline = Pipeline.of(definition)  # whose encoder the constructor shares as long as it is here
         arguments = constructor_arguments(definition, pipeline.model, check_settings(kwargs))
@@ -86,13 +86,13 @@ class ConversionMethods(OwnTokenizer):
     )
     def convert_from(
         cls,
-        source: Any,
+        source: object,
         *,
         format: ReadFormat | None = None,
         pattern: AnyPattern = "auto",
         special_tokens: Mapping[str, int] | None = None,
         storage_options: Mapping[str, Any] | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Self:
         """Create a tokenizer from one of another kind, with the same ids.
 

@@ -33,7 +33,7 @@ class DecodingMethods(OwnTokenizer):
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
-        def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> str | list[str]:
+        def decode(self, token_ids: object, skip_special_tokens: bool = False, **kwargs: object) -> str | list[str]:
             refuse_unknown("BPETokenizer.decode", kwargs, DECODING)
             token_ids = as_lists("token_ids", token_ids)
             if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
@@ -44,7 +44,7 @@ class DecodingMethods(OwnTokenizer):
                 return [clean_up_tokenization(self, text) for text in texts] if is_cleaned else texts
             return self._decode(token_ids, skip_special_tokens, **kwargs)
 
-    def _cleans_up(self, option: Any) -> bool:
+    def _cleans_up(self, option: object) -> bool:
         """Say whether decoding has to clean up spaces, or to refuse an option that is no flag."""
         return option is not None and option is not False
 
@@ -53,7 +53,7 @@ class DecodingMethods(OwnTokenizer):
         token_ids: int | list[int],
         skip_special_tokens: bool = False,
         clean_up_tokenization_spaces: bool | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> str:
         is_cleaned = check_flag("clean_up_tokenization_spaces", clean_up_tokenization_spaces)
         if not self._overridden.isdisjoint(TO_TEXT):
@@ -82,7 +82,7 @@ class DecodingMethods(OwnTokenizer):
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
-        def convert_ids_to_tokens(self, ids: Any, skip_special_tokens: bool = False) -> Any:
+        def convert_ids_to_tokens(self, ids: object, skip_special_tokens: bool = False) -> Any:
             """Return the printable token of an id, or those of several; `unk_token` for an id without a token."""
             if "_convert_id_to_token" in self._overridden:
                 return super().convert_ids_to_tokens(ids, skip_special_tokens)

@@ -36,7 +36,7 @@ class SavingMethods(OwnTokenizer):
 
     @classmethod
     def _from_pretrained(
-        cls, files: dict[str, str | None], name: str, init_configuration: Any, *args: Any, **kwargs: Any
+        cls, files: dict[str, str | None], name: str, init_configuration: object, *args: object, **kwargs: object
     ) -> Self:
         # Files of a repository are in the cache.
         settings = {key: value for key, value in kwargs.items() if key not in _OF_LOADING}

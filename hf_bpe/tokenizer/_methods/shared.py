@@ -33,7 +33,7 @@ class SharedMethods(AnyTokenizer):
         """
         return token_bytes(self, size=size)
 
-    def spans(self, ids: Any, *, skip_special_tokens: bool = False, continued: bool = False) -> Spans:
+    def spans(self, ids: object, *, skip_special_tokens: bool = False, continued: bool = False) -> Spans:
         """Return the bytes and characters of the decoded text that each id stands for.
 
         See `hf_bpe.alignment.spans`.
@@ -82,7 +82,7 @@ class SharedMethods(AnyTokenizer):
         session.append(text)
         return session
 
-    def decode_bytes(self, token_ids: Any, *, skip_special_tokens: bool = False) -> bytes:
+    def decode_bytes(self, token_ids: object, *, skip_special_tokens: bool = False) -> bytes:
         """Return exactly the bytes of ids.
 
         Args:
@@ -151,7 +151,7 @@ class SharedMethods(AnyTokenizer):
         return encode_segments(_required(self._pipeline), segments, untrusted, add_special_tokens)
 
     def chat_segments(
-        self, conversation: Sequence[Any], *, trusted_roles: Iterable[str] = (), **options: Any
+        self, conversation: Sequence[object], *, trusted_roles: Iterable[str] = (), **options: Any
     ) -> list[Segment]:
         """Return a rendered chat as segments for `encode_segments`: what the template wrote is trusted.
 

@@ -124,7 +124,7 @@ def load_with_auto_tokenizer(folder: Path) -> Any:
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
 
 
-def _compare(folder: Path, tokenizer: Any, definition: Definition | None) -> tuple[Mismatch | None, str | None]:
+def _compare(folder: Path, tokenizer: object, definition: Definition | None) -> tuple[Mismatch | None, str | None]:
     from tokenizers import Tokenizer
 
     from hf_bpe.conversion._inspection import OTHERS, SAME, SAME_IN_TEXT
@@ -161,7 +161,7 @@ def _files(folder: Path, kind: type) -> list[str]:
     return [TOKENIZER_FILE] if TOKENIZER_FILE in files else files  # the others are read only without it
 
 
-def _bare(name: Any) -> str:
+def _bare(name: object) -> str:
     return name.removesuffix("Fast") if isinstance(name, str) else ""
 
 

@@ -174,7 +174,7 @@ def _settings_to_save(tokenizer: OwnTokenizer, folder: Path, portable: bool) -> 
     return {**settings, "auto_map": auto_map} if auto_map else settings
 
 
-def _needs_shim(cls: type, loaded: Any) -> bool:
+def _needs_shim(cls: type, loaded: object) -> bool:
     """Return whether to save the shim: if the class is registered, or the tokenizer was loaded through it."""
     if vars(cls).get("_registered_for_auto_class"):
         return True
