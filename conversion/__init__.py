@@ -6,8 +6,8 @@ from hf_bpe.conversion._recover_merges import recover_merges
 from hf_bpe.conversion._tiktoken import model_of_ranks
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._features import FEATURES, Feature
+from hf_bpe.formats._files.vocab_and_merges import read_gpt2, write_gpt2
 from hf_bpe.formats._format import Format, Hints, Peer
-from hf_bpe.formats._vocab_and_merges import read_gpt2, write_gpt2
 
 __all__ = [
     "FEATURES",

@@ -21,9 +21,9 @@ from hf_bpe.conversion import _tekken as tekken
 from hf_bpe.conversion import _text as text
 from hf_bpe.conversion import _tiktoken as tiktoken
 from hf_bpe.core._model import BPEModel
-from hf_bpe.formats import _tokenizer_json as tokenizer_json
-from hf_bpe.formats import _vocab_and_merges as gpt2
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._files import tokenizer_json as tokenizer_json
+from hf_bpe.formats._files import vocab_and_merges as gpt2
 from hf_bpe.formats._folder.files import FOLDER_FILES, needs_conversion
 from hf_bpe.formats._folder.verify import verify_folder
 from hf_bpe.formats._format import Format, Hints

@@ -37,8 +37,8 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._merge_trees import unreachable
 from hf_bpe.formats._decoding import default_decoding
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._files.native_readers import from_printable_all
 from hf_bpe.formats._format import Format, Hints
-from hf_bpe.formats._native_readers import from_printable_all
 from hf_bpe.pretokenizers._pattern import Pattern
 
 _OTHER_MODELS = {

@@ -17,8 +17,8 @@ from typing import Any
 from hf_bpe.conversion._expressions import read_expression
 from hf_bpe.conversion._tiktoken import model_of_ranks
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._files.json_reading import read_json_object
 from hf_bpe.formats._format import Format, Hints, Peer
-from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._template import Template
 
 TEKKEN_FILE = "tekken.json"

@@ -1,5 +1,5 @@
 // What a tokenizer.json asks for. Every part that is not known here is refused by name, because ignoring one would give
-// other ids than `tokenizers`. The rules are those of hf_bpe/formats/_tokenizer_json.py and the modules it names.
+// other ids than `tokenizers`. The rules are those of hf_bpe/formats/_files/tokenizer_json.py and the modules it names.
 
 import { PATTERNS } from "./tables.js";
 

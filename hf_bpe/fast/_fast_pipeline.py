@@ -8,9 +8,9 @@ from tokenizers import Tokenizer
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._files.post_processor import template_with_type_ids
+from hf_bpe.formats._files.tokenizer_json import added_tokens_of_json, definition_of_json, parse_tokenizer_json
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._post_processor import template_with_type_ids
-from hf_bpe.formats._tokenizer_json import added_tokens_of_json, definition_of_json, parse_tokenizer_json
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 

@@ -17,10 +17,10 @@ from hf_bpe.core._model import BPEModel, check_model
 from hf_bpe.encoding._added_tokens import as_special, check_added_ids, special_tokens_in
 from hf_bpe.formats._added_tokens import AddedTokens, NamedTokens, add_tokens
 from hf_bpe.formats._definition import END_OF_TEXT, Definition
+from hf_bpe.formats._files.tokenizer_json_writing import check_prefix_space, with_placeholders
+from hf_bpe.formats._files.vocab_and_merges import read_gpt2_with_vocab
 from hf_bpe.formats._settings import CHECKS, NAMED_TOKENS, SETTINGS, Owner, SettingValues, is_default, setting_names
 from hf_bpe.formats._template import BOS_EOS_OF_PATTERN, Template, as_template, check_tokens
-from hf_bpe.formats._tokenizer_json_writing import check_prefix_space, with_placeholders
-from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab
 from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._pattern import Pattern
 

@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from hf_bpe import BPETokenizer, accelerate, alignment
 from hf_bpe.alignment._token_table import token_table
 from hf_bpe.formats import Pipeline
-from hf_bpe.formats._tokenizer_json import definition_of_json
+from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from support import strategies
 from support.cases import case
 from support.character_files import files

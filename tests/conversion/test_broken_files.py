@@ -244,5 +244,5 @@ def test_files_that_cannot_be_read_are_named(whole, tmp_path, monkeypatch):
     def denied(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("hf_bpe.formats._tokenizer_json.read_bounded", denied)
+    monkeypatch.setattr("hf_bpe.formats._files.tokenizer_json.read_bounded", denied)
     assert error("inspect", folder / JSON) == f"{folder / JSON}: Permission denied"

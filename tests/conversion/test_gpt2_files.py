@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hf_bpe import BPEModel
 from hf_bpe.conversion import read_gpt2, write_gpt2
-from hf_bpe.formats._vocab_and_merges import read_gpt2_with_vocab, render_gpt2
+from hf_bpe.formats._files.vocab_and_merges import read_gpt2_with_vocab, render_gpt2
 from support.cases import case
 from support.engines import use_engine
 from support.profiles import by_profile

@@ -12,7 +12,7 @@ from hf_bpe.editing import add_special_tokens, extend, prune, renumber, truncate
 from hf_bpe.encoding import parts_of_tokens, unreachable
 from hf_bpe.encoding._merge_trees import first_tokens
 from hf_bpe.formats import Pipeline
-from hf_bpe.formats._tokenizer_json import definition_of_json
+from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.pretokenizers import Metaspace
 from support import oracle
 from support.cases import case

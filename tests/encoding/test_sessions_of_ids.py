@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPETokenizer
 from hf_bpe.encoding import Session
 from hf_bpe.formats import Pipeline
-from hf_bpe.formats._tokenizer_json import definition_of_json
+from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from support import strategies
 from support.character_files import PREPEND, REPLACE, files, texts
 from support.profiles import by_profile

@@ -11,7 +11,7 @@ from hf_bpe.encoding._character_encoder import CharacterModelEncoder
 from hf_bpe.encoding._encoder import Encoder, Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._randomness import Randomness
-from hf_bpe.formats._tokenizer_json import definition_of_json
+from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.pretokenizers import Metaspace
 from support import character_files
 from support.profiles import by_profile

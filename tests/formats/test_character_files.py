@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from hf_bpe.formats import Pipeline
-from hf_bpe.formats._tokenizer_json import definition_of_json
+from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from support.character_files import METASPACES, PREPEND, REPLACE, files, texts
 from support.strategies import FLAGS
 

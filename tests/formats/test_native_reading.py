@@ -13,8 +13,8 @@ from hf_bpe import BPETokenizer
 from hf_bpe._native_core import native_core
 from hf_bpe.conversion import Definition
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.formats import _tokenizer_json as tokenizer_json
-from hf_bpe.formats._native_readers import join_merges, read_merges, read_model
+from hf_bpe.formats._files import tokenizer_json as tokenizer_json
+from hf_bpe.formats._files.native_readers import join_merges, read_merges, read_model
 from hf_bpe.pretokenizers import to_printable
 from support import character_files
 from support.cases import case

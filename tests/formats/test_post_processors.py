@@ -12,7 +12,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
+from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import ByteLevel
 from support.cases import case
 from support.families import Family, load

@@ -13,8 +13,8 @@ from hf_bpe import BPETokenizer
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats import Pipeline
+from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.formats._segments import checked_segments, encode_segments
-from hf_bpe.formats._tokenizer_json import definition_of_json
 from support import strategies
 from support.character_files import files, texts
 from support.commands import run

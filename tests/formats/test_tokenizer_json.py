@@ -12,8 +12,8 @@ from transformers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.conversion import Definition
-from hf_bpe.formats._tokenizer_json import definition_of_json, read_tokenizer_json
-from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
+from hf_bpe.formats._files.tokenizer_json import definition_of_json, read_tokenizer_json
+from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import NAMES, PATTERNS, PreTokenizer
 from support.cases import case
 from support.profiles import by_profile

@@ -8,9 +8,9 @@ from typing import Any
 
 from hf_bpe._utils.input_files import read_json
 from hf_bpe.core._model import BPEModel
-from hf_bpe.formats._reading import check_ids, read_json_object
+from hf_bpe.formats._files.json_reading import check_ids, read_json_object
+from hf_bpe.formats._files.tokenizer_json import TOKENIZER_JSON_FEATURES
 from hf_bpe.formats._settings import SETTINGS
-from hf_bpe.formats._tokenizer_json import TOKENIZER_JSON_FEATURES
 
 CONFIG_FILE = "tokenizer_config.json"
 FOLDER_FEATURES = TOKENIZER_JSON_FEATURES | {"split_special_tokens", "names", "chat_template", "settings"}

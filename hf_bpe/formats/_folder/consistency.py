@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe.formats._files.json_reading import read_json_object
 from hf_bpe.formats._folder.config import content_of_token
-from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._settings import NAMED_TOKENS
 
 _MODEL_FILES = ("config.json", "generation_config.json")

@@ -14,9 +14,9 @@ from typing import Any
 
 from hf_bpe._utils.files import interrupted_save
 from hf_bpe.core._model import BPEModel
+from hf_bpe.formats._files.tokenizer_json import read_tokenizer_json
 from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS
 from hf_bpe.formats._folder.files import TOKENIZER_FILE, VOCABULARY_FILES
-from hf_bpe.formats._tokenizer_json import read_tokenizer_json
 
 # Required files: fast tokenizers need the first, and BPETokenizer for characters; BPETokenizer for bytes and readers of
 # GPT-2's files the second.

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
+from hf_bpe.formats._files.json_reading import read_json_object
 from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS, check_added_tokens, check_special_tokens_map, converted
-from hf_bpe.formats._reading import read_json_object
 from hf_bpe.formats._settings import NAMED_TOKENS, SettingValues
 
 TOKENIZER_FILE = "tokenizer.json"

@@ -22,21 +22,21 @@ from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens import as_special
 from hf_bpe.formats._added_tokens import NamedTokens, names_token
-from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._construction import assemble, check_arguments
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._folder.config import DIGESTS, INSISTS, check_config
-from hf_bpe.formats._folder.digests import check_complete, check_digests
-from hf_bpe.formats._folder.files import LegacyFiles, local_files, merge_settings, missing_vocabulary
-from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._settings import NAMED_TOKENS, Owner, SettingValues, setting_names
-from hf_bpe.formats._tokenizer_json import (
+from hf_bpe.formats._files.added_vocabulary import AddedVocabulary
+from hf_bpe.formats._files.tokenizer_json import (
     added_tokens_of_json,
     definition_of_json,
     padding_and_truncation,
     parse_tokenizer_json,
     resolve_unk_token,
 )
+from hf_bpe.formats._folder.config import DIGESTS, INSISTS, check_config
+from hf_bpe.formats._folder.digests import check_complete, check_digests
+from hf_bpe.formats._folder.files import LegacyFiles, local_files, merge_settings, missing_vocabulary
+from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats._settings import NAMED_TOKENS, Owner, SettingValues, setting_names
 from hf_bpe.pretokenizers._pattern import Pattern
 
 _MODEL_SETTINGS = {*setting_names(Owner.MODEL)}.intersection(each.name for each in fields(BPEModel))

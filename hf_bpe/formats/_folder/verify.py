@@ -18,11 +18,11 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._added_tokens import NamedTokens
 from hf_bpe.formats._construction import with_named_tokens
 from hf_bpe.formats._definition import ENCODING_SETTINGS, Definition
+from hf_bpe.formats._files.native_readers import merge_ids, read_model_ids
+from hf_bpe.formats._files.tokenizer_json_writing import with_placeholders
 from hf_bpe.formats._folder.files import TOKENIZER_FILE
 from hf_bpe.formats._folder.read import read_folder
-from hf_bpe.formats._native_readers import merge_ids, read_model_ids
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._tokenizer_json_writing import with_placeholders
 from hf_bpe.formats._verification.mismatch import check_model, check_side
 from hf_bpe.formats._verification.sides import Side, side_of, side_of_loaded
 from hf_bpe.formats._verification.stress_texts import stress_texts

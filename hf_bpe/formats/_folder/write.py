@@ -10,13 +10,13 @@ from tokenizers import AddedToken
 
 from hf_bpe.formats._construction import NO_LIMIT, PERSISTENT, assemble, check_arguments, constructor_arguments
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
+from hf_bpe.formats._files.vocab_and_merges import write_gpt2
 from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS, converted
 from hf_bpe.formats._folder.digests import compute_digests
 from hf_bpe.formats._folder.files import TOKENIZER_FILE
 from hf_bpe.formats._settings import SETTINGS, Owner, SettingValues, setting_names
 from hf_bpe.formats._template import Template
-from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
-from hf_bpe.formats._vocab_and_merges import write_gpt2
 
 # In the other files, of this loading, or found anew where the folder is loaded.
 _NOT_SAVED = {

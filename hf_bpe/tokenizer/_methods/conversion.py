@@ -16,9 +16,9 @@ from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
 from hf_bpe.formats._construction import constructor_arguments
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.formats._format import ReadFormat, WrittenFormat
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.normalizers._backend import panics_as_errors
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.tokenizer import _converting as converting

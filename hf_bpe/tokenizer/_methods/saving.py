@@ -13,9 +13,9 @@ from transformers.utils import logging
 
 from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional, refuse_unknown
 from hf_bpe._utils.paths import check_destination, check_output, is_url
+from hf_bpe.formats._files.vocab_and_merges import write_gpt2
 from hf_bpe.formats._folder.files import VOCABULARY_FILES
 from hf_bpe.formats._folder.read import Folder
-from hf_bpe.formats._vocab_and_merges import write_gpt2
 from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING
 from hf_bpe.tokenizer._saving.save import check_auto_class, is_copied, save, upload_folder
 from hf_bpe.tokenizer._self_types import OwnTokenizer

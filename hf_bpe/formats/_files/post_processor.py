@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from hf_bpe.formats._added_vocabulary import AddedVocabulary
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._files.added_vocabulary import AddedVocabulary
 from hf_bpe.formats._template import Template, TemplatePiece, as_template
 from hf_bpe.pretokenizers._stages import ByteLevel
 

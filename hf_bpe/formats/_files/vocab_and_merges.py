@@ -20,9 +20,9 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
+from hf_bpe.formats._files.json_reading import check_ids, parse_json_object
+from hf_bpe.formats._files.native_readers import from_printable_all, join_merges, read_merges, read_vocab
 from hf_bpe.formats._format import Format, Hints, Peer
-from hf_bpe.formats._native_readers import from_printable_all, join_merges, read_merges, read_vocab
-from hf_bpe.formats._reading import check_ids, parse_json_object
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 

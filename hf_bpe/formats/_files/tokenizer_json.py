@@ -23,14 +23,14 @@ from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._factory import pre_tokenize
 from hf_bpe.encoding._normalized_tokens import normalized_tokens
-from hf_bpe.formats._added_vocabulary import AddedVocabulary
-from hf_bpe.formats._character_model import definition_of_characters, falls_back_to_bytes, is_of_characters
 from hf_bpe.formats._definition import FLAGS, Definition
+from hf_bpe.formats._files.added_vocabulary import AddedVocabulary
+from hf_bpe.formats._files.character_model import definition_of_characters, falls_back_to_bytes, is_of_characters
+from hf_bpe.formats._files.json_reading import check_ids, parse_json_object
+from hf_bpe.formats._files.native_readers import ReadMerges, from_printable_all, merges_of_json, read_model
+from hf_bpe.formats._files.post_processor import json_excerpt, processor_settings
+from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.formats._format import Format, Peer
-from hf_bpe.formats._native_readers import ReadMerges, from_printable_all, merges_of_json, read_model
-from hf_bpe.formats._post_processor import json_excerpt, processor_settings
-from hf_bpe.formats._reading import check_ids, parse_json_object
-from hf_bpe.formats._tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
@@ -58,7 +58,7 @@ def parse_tokenizer_json(path: str | os.PathLike[str], content: bytes) -> dict[s
         content: its bytes.
 
     Raises:
-        ValueError: see `hf_bpe.formats._reading.parse_json_object`.
+        ValueError: see `hf_bpe.formats._files.json_reading.parse_json_object`.
     """
     path = Path(path)
     as_text = b'"ByteLevel"' not in content

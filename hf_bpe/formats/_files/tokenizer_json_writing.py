@@ -1,4 +1,4 @@
-"""The content of a `tokenizer.json`; `_tokenizer_json` has the format and the reader."""
+"""The content of a `tokenizer.json`; `tokenizer_json` has the format and the reader."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from hf_bpe.core._model import BPEModel, check_gaps
 from hf_bpe.core._special_tokens import unused_name
 from hf_bpe.formats._definition import Definition, token_to_json
-from hf_bpe.formats._native_readers import join_merges
-from hf_bpe.formats._post_processor import post_processor
+from hf_bpe.formats._files.native_readers import join_merges
+from hf_bpe.formats._files.post_processor import post_processor
 from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._pattern import GPT2, Pattern
 from hf_bpe.pretokenizers._stages import ByteLevel

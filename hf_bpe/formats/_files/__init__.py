@@ -1,0 +1,1 @@
+"""The files that hold a vocabulary: `tokenizer.json`, and `vocab.json` with `merges.txt`."""
