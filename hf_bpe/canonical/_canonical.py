@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import check_flag, check_ids
+from hf_bpe._utils.arguments import as_lists, check_flag, check_ids
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import counted
 from hf_bpe.canonical._allowed import AllowedTokens
 from hf_bpe.canonical._healing import kept_in_all
 from hf_bpe.canonical._token_texts import decode_beginning
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
-from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.pretokenizers._byte_level import is_utf8
 

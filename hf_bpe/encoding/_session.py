@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import check_ids, check_int, check_str
+from hf_bpe._utils.arguments import as_lists, check_ids, check_int, check_str
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Numbers, Options
-from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._session_blocks import BLOCK, Block, SessionState, blocks_until, common_size, joined, with_tail
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.pretokenizers._byte_level import repair_surrogates

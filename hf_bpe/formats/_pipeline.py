@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
+from hf_bpe._utils.arguments import as_lists, check_int, short_repr, wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.core._model import BPEModel
@@ -26,7 +26,6 @@ from hf_bpe.encoding._encoder import (
     is_skipped,
 )
 from hf_bpe.encoding._factory import make_encoder, share_encoder
-from hf_bpe.encoding._ids import as_lists
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.formats._definition import Definition, encoding_options

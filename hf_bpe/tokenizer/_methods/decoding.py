@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 from transformers.utils import logging
 
-from hf_bpe._utils.arguments import check_flag, check_ids, check_sequence, check_strs, refuse_unknown
+from hf_bpe._utils.arguments import as_lists, check_flag, check_ids, check_sequence, check_strs, refuse_unknown
 from hf_bpe.encoding._encoder import is_skipped
-from hf_bpe.encoding._ids import as_lists
 from hf_bpe.formats._folder.config import INSISTS
 from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates
 from hf_bpe.tokenizer._calls.direct import TO_TEXT, are_rows_of_ids
