@@ -8,7 +8,8 @@ from typing_extensions import Buffer
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._runs import Run
-from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, Padding, TemplateIds
+from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, TemplateIds
+from hf_bpe.encoding._layout import Padding
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._training_alphabet import TrainingAlphabet
 
@@ -294,12 +295,6 @@ class Encoder:
         self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int
     ) -> tuple[Ids, Numbers]: ...
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]: ...
-    def rows_to_lists(
-        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
-    ) -> tuple[list[list[int]], list[list[int]]]: ...
-    def rows_to_arrays(
-        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
-    ) -> tuple[Numbers, Numbers]: ...
     def encode_to_rows(
         self,
         texts: list[AnyText],
@@ -392,6 +387,16 @@ def texts_beyond_nfc(texts: list[AnyText]) -> Numbers:
 
 def spans_beyond_nfc(data: Buffer, begins: Numbers, ends: Numbers) -> Numbers:
     """Return what `texts_beyond_nfc` does for texts in a buffer, as `Encoder.encode_utf8` takes them."""
+
+def rows_to_lists(
+    ids: Ids, spans: Numbers, template_ids: TemplateIds, width: int, pad_id: int, is_left: bool
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the lists of `hf_bpe.encoding._layout.Layout`."""
+
+def rows_to_arrays(
+    ids: Ids, spans: Numbers, template_ids: TemplateIds, width: int, pad_id: int, is_left: bool
+) -> tuple[Numbers, Numbers]:
+    """Return its arrays; raise a ValueError if a row exceeds the width."""
 
 def pad_rows(rows: list[list[int]], length: int, value: int, is_left: bool) -> Numbers | None:
     """Return rows filled up to a length as an int64 array; None if one is longer, or no list of ints in 64 bits."""

@@ -24,7 +24,7 @@ import numpy as np
 
 from hf_bpe import BPEModel
 from hf_bpe import _native as native
-from hf_bpe.encoding._encoder import AddedTokenTuple, Options, Padding
+from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.reference._dropout import Dropout, dropout_limits
 from hf_bpe.reference._options import LearningOptions
@@ -226,12 +226,11 @@ def write_rows(world: World) -> None:
     spans = np.array(rng.choice([[[[0, 5]]], [[[0, 1000]]] * 50, [[[3, 2]]], [[[-1, 2**40]]], [[[0, 2], [5, 7]]]]))
     template_ids = [[rng.choice([1, 2, Index(world, 3), 2**32])] * 3 for _ in range(spans.shape[1] + 1)]
     world.keep(ids, spans, template_ids, *template_ids)
-    given = [ids, spans, template_ids, Padding(rng.choice([None, 1003, 2**62]), 0, bool(rng.randrange(2)))]
+    given = [ids, spans, template_ids, rng.choice([0, 1003, 2**62]), 0, bool(rng.randrange(2))]
     if rng.randrange(4) == 0:
-        given[rng.randrange(4)] = world.odd()
-    encoder = rng.choice(world.encoders)
-    encoder.rows_to_arrays(*given)
-    encoder.rows_to_lists(*given[:3], rng.choice([None, given[3]]))
+        given[rng.randrange(6)] = world.odd()
+    native.rows_to_arrays(*given)
+    native.rows_to_lists(*given[:3], rng.choice([0, 1003]), *given[4:])
 
 
 def count(world: World) -> None:
@@ -313,7 +312,7 @@ def use_oddly(world: World) -> None:
             native.longest_prefixes,
         ),
         *(encoder.find_last_cut, encoder.with_added_tokens, encoder.encode, encoder.decode),
-        *(encoder.encode_batch, encoder.rows_to_lists, encoder.decode_batch, encoder.encode_to_numpy, encoder.__init__),
+        *(encoder.encode_batch, native.rows_to_lists, encoder.decode_batch, encoder.encode_to_numpy, encoder.__init__),
         *(native.Encoder, native.Counter, native.RunMerger, native.RunReader, pickle.dumps),
         *(encoder.text_encoder, native.TextEncoder.__new__(native.TextEncoder).encode),
         *(native.Encoder.__new__(native.Encoder).encode, native.RunReader.__new__(native.RunReader).next),

@@ -107,20 +107,6 @@ TemplateIds = Sequence[Sequence[int]]
 """The special-token ids before the first sequence of a row, and after each sequence."""
 
 
-class Padding(NamedTuple):
-    """Padding of rows to a rectangle.
-
-    Attributes:
-        length: the length of each row, None for that of the longest; no row may be longer.
-        pad_id: the id that fills a row.
-        is_left: whether the padding is on the left.
-    """
-
-    length: int | None
-    pad_id: int
-    is_left: bool
-
-
 class Encoder(Protocol):
     """The interface that encodes and decodes with a model; thread-safe, and pickled as its definition.
 
@@ -211,7 +197,7 @@ class Encoder(Protocol):
         """
         return None
 
-    # For speed: as functions of these in Python, lists, counts, padded arrays and texts take 1.5 to 5 times as long for
+    # For speed: as functions of these in Python, lists, counts and texts take 1.5 to 5 times as long for
     # a short text, and up to 3 times for a large batch.
 
     def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
@@ -233,85 +219,6 @@ class Encoder(Protocol):
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         """Return the text of each row of ids, without skipped ids; `errors` is that of `bytes.decode`."""
-
-    def rows_to_lists(
-        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
-    ) -> tuple[list[list[int]], list[list[int]]]:
-        """Return rows of ids, each with one or more sequences and the special tokens of a template, and masks.
-
-        Args:
-            ids: the ids of all sequences.
-            spans: the begin and end of each sequence in `ids`, of shape (rows, sequences, 2).
-            template_ids: the ids before the first sequence and after each, so one list more than sequences in a row.
-            padding: how to pad; a row that is longer stays as it is. None for no padding.
-
-        Returns:
-            The rows, and for each a row that is 1 where there is an id and 0 where there is padding.
-        """
-
-    def encode_to_rows(
-        self,
-        texts: list[AnyText],
-        options: Options,
-        threads: int,
-        template_ids: TemplateIds,
-        limit: tuple[int, bool] | None,
-        padding: Padding | None,
-    ) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the ids of each text with the special tokens of a template, truncated and padded, and masks.
-
-        Args:
-            texts, options, threads: as for `encode_to_numpy`.
-            template_ids: the ids before each text and after it.
-            limit: the most ids of a row, and whether truncation removes the first ids; None for no truncation.
-            padding: as for `rows_to_lists`.
-        """
-        return self.rows_to_lists(*self._encoded_rows(texts, options, threads, template_ids, limit), padding)
-
-    def encode_to_row_arrays(
-        self,
-        texts: list[AnyText],
-        options: Options,
-        threads: int,
-        template_ids: TemplateIds,
-        limit: tuple[int, bool] | None,
-        padding: Padding | None,
-    ) -> tuple[Numbers, Numbers] | None:
-        """Return the rows and masks of `encode_to_rows` as arrays; None if they are no rectangle."""
-        ids, spans, template_ids = self._encoded_rows(texts, options, threads, template_ids, limit)
-        lengths = spans[:, 0, 1] - spans[:, 0, 0] + sum(map(len, template_ids))
-        if padding is None:
-            if len(set(lengths.tolist())) > 1:
-                return None
-            padding = Padding(None, 0, False)
-        elif padding.length is not None and lengths.max(initial=0) > padding.length:
-            return None
-        return self.rows_to_arrays(ids, spans, template_ids, padding)
-
-    def _encoded_rows(
-        self,
-        texts: list[AnyText],
-        options: Options,
-        threads: int,
-        template_ids: TemplateIds,
-        limit: tuple[int, bool] | None,
-    ) -> tuple[Ids, Numbers, TemplateIds]:
-        import numpy as np
-
-        ids, offsets = self.encode_to_numpy(texts, options, threads)
-        begins, ends = offsets[:-1].copy(), offsets[1:].copy()
-        if limit is not None:
-            kept = np.minimum(ends - begins, max(limit[0] - sum(map(len, template_ids)), 0))
-            if limit[1]:
-                begins = ends - kept
-            else:
-                ends = begins + kept
-        return ids, np.stack([begins, ends], axis=1)[:, None], template_ids
-
-    def rows_to_arrays(
-        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
-    ) -> tuple[Numbers, Numbers]:
-        """Return the padded rows and the masks of `rows_to_lists` as arrays; raise a ValueError for a longer row."""
 
 
 def make_splitter(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:

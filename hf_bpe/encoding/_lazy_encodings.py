@@ -14,8 +14,8 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.encoding._batch_layout import Layout, Value
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, TemplateIds
+from hf_bpe.encoding._layout import NO_ID, Layout, Value
 from hf_bpe.pretokenizers._byte_level import to_printable
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
@@ -24,7 +24,6 @@ Trim = bool | str
 """True if offsets leave white space out; "prefix" keeps one space at the beginning of the text."""
 ToTokens = Callable[[list[int]], list[str]]
 TypeIds = Callable[[Layout, int], list[int]]
-NO_ID = -1  # without padding no pad id is needed
 
 
 @dataclass
@@ -129,7 +128,7 @@ class EncodedTexts(NamedTuple):
         """Return the rows of a call, neither truncated nor padded, each of one or two sequences."""
         ids, offsets = self.encoder.encode_to_numpy(self.texts, self.options, default_threads())
         starts = offsets if self.bounds is None else offsets[self.bounds]
-        return Layout(ids, np.stack([starts[:-1], starts[1:]], axis=1).reshape(-1, per_row, 2), template)
+        return Layout.of_texts(ids, starts, per_row, template)
 
     def places(self) -> Numbers:
         """Return (begin, end, word) of each id."""
@@ -167,7 +166,6 @@ class Encodings(Sequence[Encoding]):
     Args:
         layout: returns the layout.
         places: returns (begin, end, word) of each id of all sequences.
-        pad_id: the id of padding.
         type_ids: (layout, row) → token type ids.
         to_tokens: ids → tokens.
         trim: whether offsets leave white space out, see `trimmed`.
@@ -180,7 +178,6 @@ class Encodings(Sequence[Encoding]):
         self,
         layout: Callable[[], Layout],
         places: Callable[[], Numbers],
-        pad_id: int,
         type_ids: TypeIds,
         to_tokens: ToTokens,
         trim: Trim = False,
@@ -190,7 +187,6 @@ class Encodings(Sequence[Encoding]):
     ) -> None:
         self._make_layout = layout
         self._make_places = places
-        self._pad_id = pad_id
         self._type_ids = type_ids
         self._to_tokens = to_tokens
         self._trim = trim
@@ -202,11 +198,11 @@ class Encodings(Sequence[Encoding]):
     def __reduce__(self) -> tuple[object, ...]:
         # Data loaders send batches between processes, so they pickle as arrays, without the tokenizer.
         layout = self._layout
-        ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.template), self._pad_id} - {NO_ID}]
+        ids = [*{*layout.ids.tolist(), *chain.from_iterable(layout.template), layout.pad_id} - {NO_ID}]
         tokens = dict(zip(ids, self._to_tokens(ids), strict=True))
         type_ids = [self._type_ids(layout, row) for row in range(len(self))]
         return Encodings, (
-            *(partial(_given, layout), partial(_given, self._places), self._pad_id),
+            *(partial(_given, layout), partial(_given, self._places)),
             *(partial(_row_of, type_ids), partial(_look_up, tokens), self._trim),
             *(partial(_given, self._matched), dict(self._contents), self._shows_matched),
         )
@@ -267,13 +263,13 @@ class Encodings(Sequence[Encoding]):
             sizes = [end - begin for begin, end in spans]
             numbers: list[list[int | None]] = [[number] * size for number, size in enumerate(sizes)]
             self._made[row] = Encoding(
-                ids=layout.row(row, self._pad_id),
+                ids=layout.row(row),
                 type_ids=self._type_ids(layout, row),
                 offsets=self.offsets(row),
                 word_ids=layout.column(None, words, None),
                 sequence_ids=layout.column(None, numbers, None),
                 special_tokens_mask=layout.column(1, [[0] * size for size in sizes], 1),
-                attention_mask=layout.column(1, [[1] * size for size in sizes], 0),
+                attention_mask=layout.mask(row),
                 n_sequences=len(spans),
                 _to_tokens=partial(self._row_tokens, row),
             )
@@ -300,7 +296,7 @@ class DeferredEncodings(Encodings):
 
 
 _PARTS = (
-    *("_make_layout", "_make_places", "_pad_id", "_type_ids", "_to_tokens", "_trim", "_make_matched", "_made"),
+    *("_make_layout", "_make_places", "_type_ids", "_to_tokens", "_trim", "_make_matched", "_made"),
     *("_contents", "_shows_matched"),
 )
 

@@ -23,8 +23,6 @@ from hf_bpe.encoding._encoder import (
     Ids,
     Numbers,
     Options,
-    Padding,
-    TemplateIds,
     as_str,
     characters_of_bytes,
     make_splitter,
@@ -388,34 +386,13 @@ class NormalizingEncoder(Encoder):
 
     # Ids to rows and text.
 
-    def encode_to_rows(
-        self, texts: list[AnyText], options: Options, *arguments: Any
-    ) -> tuple[list[list[int]], list[list[int]]]:
-        rows: tuple[list[list[int]], list[list[int]]] = self._to_rows("encode_to_rows", texts, options, *arguments)
-        return rows
-
-    def encode_to_row_arrays(
-        self, texts: list[AnyText], options: Options, *arguments: Any
-    ) -> tuple[Numbers, Numbers] | None:
-        arrays: tuple[Numbers, Numbers] | None = self._to_rows("encode_to_row_arrays", texts, options, *arguments)
-        return arrays
-
-    def _to_rows(self, method: str, texts: list[AnyText], options: Options, *arguments: Any) -> Any:
-        rows = self._encode_at_once(method, texts, options, *arguments)
-        if rows is not None:
-            return rows
-        encoder = self._whole if self._are_whole(texts, options) else super()
-        return getattr(encoder, method)(texts, options, *arguments)
-
-    def rows_to_lists(
-        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
-    ) -> tuple[list[list[int]], list[list[int]]]:
-        return self._raw.rows_to_lists(ids, spans, template_ids, padding)
-
-    def rows_to_arrays(
-        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
-    ) -> tuple[Numbers, Numbers]:
-        return self._raw.rows_to_arrays(ids, spans, template_ids, padding)
+    def call_core(self, method: str, texts: list[AnyText], options: Options, *arguments: Any) -> Any:
+        """Call a method of the core's encoder; None if normalization may change a text, or there is no such encoder."""
+        result = self._refusing and self._encode_at_once(method, texts, options, *arguments)
+        if result is not None or not self._are_whole(texts, options):
+            return result
+        encode = getattr(self._whole, method, None)
+        return None if encode is None else encode(texts, options, *arguments)
 
     def merge_words(self, words: list[bytes], unknown_id: int) -> tuple[Ids, Numbers]:
         return self._raw.merge_words(words, unknown_id)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import accumulate, count
 from operator import index
 
 import numpy as np
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._batch_layout import Layout
 from hf_bpe.encoding._encoder import (
     AddedTokenTuple,
     AnyText,
@@ -18,8 +16,6 @@ from hf_bpe.encoding._encoder import (
     Ids,
     Numbers,
     Options,
-    Padding,
-    TemplateIds,
     as_str,
     characters_of_bytes,
     is_skipped,
@@ -187,25 +183,6 @@ class ReferenceEncoder(Encoder):
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
         return [self.decode_text(row, skipped, errors) for row in [*rows]]
-
-    def rows_to_lists(
-        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding | None
-    ) -> tuple[list[list[int]], list[list[int]]]:
-        padding = Padding(0, 0, False) if padding is None else padding
-        layout = Layout(ids, spans, template_ids, pads_left=padding.is_left)
-        layout = replace(layout, width=layout.longest if padding.length is None else padding.length)
-        rows = [layout.row(row, padding.pad_id) for row in range(len(spans))]
-        return rows, [layout.filled_up([1] * length, 0) for length in layout.lengths.tolist()]
-
-    def rows_to_arrays(
-        self, ids: Ids, spans: Numbers, template_ids: TemplateIds, padding: Padding
-    ) -> tuple[Numbers, Numbers]:
-        rows, masks = self.rows_to_lists(ids, spans, template_ids, padding)
-        length = max(map(len, rows), default=0) if padding.length is None else padding.length
-        if any(len(row) > length for row in rows):
-            raise ValueError("padding: expected a length that no row exceeds")
-        shape = len(rows), length
-        return np.array(rows, np.int64).reshape(shape), np.array(masks, np.int64).reshape(shape)
 
 
 def _in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:

@@ -37,7 +37,7 @@ from hf_bpe.formats._text_decoder import CharacterDecodeStream, TextDecoder, sho
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from hf_bpe.encoding._batch_layout import Layout
+    from hf_bpe.encoding._layout import Layout
     from hf_bpe.encoding._lazy_encodings import EncodedTexts, Encodings, ToTokens, TypeIds
 
 logger = logging.getLogger(__name__)
@@ -216,23 +216,23 @@ class Pipeline:
             rows: at least one; each of one text, or each of two.
             add_special_tokens: add the special tokens of the template.
         """
-        from hf_bpe.encoding._lazy_encodings import NO_ID, EncodedTexts  # these import numpy
+        from hf_bpe.encoding._lazy_encodings import EncodedTexts  # imports numpy
 
         per_row = len(rows[0])
         source = EncodedTexts(self.encoder, [text for row in rows for text in row], self.options(), None)
         layout = source.layout(per_row, self.template_ids(per_row, add_special_tokens))
         type_ids = partial(self.type_ids, add_special_tokens)
-        return self.lazy_encodings(source, lambda: layout, NO_ID, type_ids, self.to_tokens)
+        return self.lazy_encodings(source, lambda: layout, type_ids, self.to_tokens)
 
     def lazy_encodings(
-        self, source: EncodedTexts, layout: Callable[[], Layout], pad_id: int, type_ids: TypeIds, to_tokens: ToTokens
+        self, source: EncodedTexts, layout: Callable[[], Layout], type_ids: TypeIds, to_tokens: ToTokens
     ) -> Encodings:
         """Return the encodings of texts with offsets as the definition asks for; see `Encodings`."""
         from hf_bpe.encoding._lazy_encodings import Encodings
 
         matched = partial(source.matched, self.added_tokens)
         shows = self._contents_of_template, self.shows_matched
-        return Encodings(layout, source.places, pad_id, type_ids, to_tokens, self.trim_offsets, matched, *shows)
+        return Encodings(layout, source.places, type_ids, to_tokens, self.trim_offsets, matched, *shows)
 
     @cached_property
     def _contents_of_template(self) -> dict[int, str]:

@@ -30,7 +30,7 @@ from hf_bpe._utils.arguments import (
 )
 from hf_bpe._utils.paths import check_output
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._batch_layout import MAX_IDS
+from hf_bpe.encoding._layout import MAX_IDS
 from hf_bpe.formats._construction import CONSTRUCTOR as CHECKS_OF_ALL
 from hf_bpe.formats._construction import NO_LIMIT
 from hf_bpe.formats._setting_checks import check_tokens

@@ -170,8 +170,6 @@ Args:
           nb::sig("def encode_utf8(self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int) "
                   "-> tuple[Ids, Numbers]"))
       .def("encode_with_offsets", &PyEncoder::encode_with_offsets, "texts"_a, "options"_a)
-      .def("rows_to_lists", &PyEncoder::rows_to_lists, "ids"_a, "spans"_a, "template_ids"_a, "padding"_a.none())
-      .def("rows_to_arrays", &PyEncoder::rows_to_arrays, "ids"_a, "spans"_a, "template_ids"_a, "padding"_a)
       .def("encode_to_rows", &PyEncoder::encode_to_rows, "texts"_a, "options"_a, "threads"_a, "template_ids"_a,
            "limit"_a.none(), "padding"_a.none())
       .def("encode_to_row_arrays", &PyEncoder::encode_to_row_arrays, "texts"_a, "options"_a, "threads"_a,

@@ -18,11 +18,12 @@ namespace hf_bpe {
 class Ints {
  public:
 #if defined(Py_GIL_DISABLED)
-  explicit Ints(std::size_t) {}
+  void make_room(std::size_t) {}
   PyObject* operator()(std::uint32_t id) const { return PyLong_FromUnsignedLong(id); }
   void prefetch(std::uint32_t) const {}
 #else
-  explicit Ints(std::size_t size) : ints_(std::min(size, kMost)) {}
+  // For ids below `size`.
+  void make_room(std::size_t size) { ints_.resize(std::max(ints_.size(), std::min(size, kMost))); }
   // A new reference to the int of an id; null with a Python error set.
   PyObject* operator()(std::uint32_t id) const {
     if (id >= ints_.size()) [[unlikely]]
@@ -41,6 +42,9 @@ class Ints {
   mutable std::vector<nb::object> ints_;
 #endif
 };
+
+// The ints of all encoders. They are never freed, because modules outlive the interpreter.
+inline Ints& all_ints = *new Ints;
 
 // Writes the items of an empty list that no other code knows, which has them when this is destroyed.
 class ListWriter {
@@ -73,11 +77,11 @@ class ListWriter {
 #endif
   }
 
-  void add(const Ints& ints, const std::uint32_t* ids, std::size_t size) {
+  void add(const std::uint32_t* ids, std::size_t size) {
     constexpr std::size_t kAhead = 24;  // an int that is not in the cache is waited for
     for (const std::uint32_t* const end = ids + size; ids != end; ++ids) {
-      if (static_cast<std::size_t>(end - ids) > kAhead) ints.prefetch(ids[kAhead]);
-      PyObject* const item = ints(*ids);
+      if (static_cast<std::size_t>(end - ids) > kAhead) all_ints.prefetch(ids[kAhead]);
+      PyObject* const item = all_ints(*ids);
       if (item == nullptr) throw nb::python_error();
       *next_++ = item;
     }

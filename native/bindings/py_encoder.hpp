@@ -33,7 +33,6 @@ using GivenModel = Typed<nb::object, "BPEModel">;
 using GivenOptions = Typed<nb::tuple, "Options">;
 using GivenPadding = Typed<nb::object, "Padding">;
 using GivenLimit = Typed<nb::object, "tuple[int, bool] | None">;
-using GivenTemplate = Typed<nb::object, "TemplateIds">;
 
 // In bytes. Two threads that hand over the GIL for each of many shorter texts take longer than one: waking the other
 // costs more than encoding.
@@ -123,9 +122,9 @@ class PyEncoder : public PyDecoder {
     const auto write = [&](const nb::list& list, const IdBuffer& ids) {
       is_double = !before.empty() && ids.size() != 0 && *ids.begin() == before[0];
       ListWriter writer(list, before.size() + ids.size() + after.size());
-      writer.add(*ints_, before.data(), before.size());
-      writer.add(*ints_, ids.begin(), ids.size());
-      writer.add(*ints_, after.data(), after.size());
+      writer.add(before.data(), before.size());
+      writer.add(ids.begin(), ids.size());
+      writer.add(after.data(), after.size());
     };
     const Text& only = held.texts[0];
     const std::ptrdiff_t size = only.end - only.begin;
@@ -157,7 +156,7 @@ class PyEncoder : public PyDecoder {
     for (std::size_t i = 0; i < held.texts.size(); ++i) {
       const auto size = static_cast<std::size_t>(encoded.offsets[i + 1] - encoded.offsets[i]);
       polls(size);
-      ListWriter(lists[i], size).add(*ints_, encoded.ids.begin() + encoded.offsets[i], size);
+      ListWriter(lists[i], size).add(encoded.ids.begin() + encoded.offsets[i], size);
     }
     return lists;
   }
@@ -195,32 +194,12 @@ class PyEncoder : public PyDecoder {
                           to_array(offsets.release(), {size, 3}));
   }
 
-  Typed<nb::tuple, "tuple[list[list[int]], list[list[int]]]"> rows_to_lists(const GivenIds& ids,
-                                                                            const GivenNumbers& spans,
-                                                                            const GivenTemplate& template_ids,
-                                                                            const GivenPadding& padding) const {
-    const auto [wanted, pad_id, is_left] = padding_of(padding.value).value_or(Padding(0, 0, false));
-    const Rows rows = rows_of(ids, spans, template_ids);
-    return lists_of(*ints_, rows, wanted.value_or(rows.longest()), pad_id, is_left);
-  }
-
-  Typed<nb::tuple, "tuple[Numbers, Numbers]"> rows_to_arrays(const GivenIds& ids, const GivenNumbers& spans,
-                                                             const GivenTemplate& template_ids,
-                                                             const GivenPadding& padding) const {
-    const auto [wanted, pad_id, is_left] =
-        values_of<Padding>(padding.value, "padding: expected (length or None, id, bool)");
-    const Rows rows = rows_of(ids, spans, template_ids);
-    const std::size_t longest = rows.longest(), length = wanted.value_or(longest);
-    if (longest > length) throw nb::value_error("padding: expected a length that no row exceeds");
-    return arrays_of(rows, length, pad_id, is_left);
-  }
-
-  Typed<nb::tuple, "tuple[list[list[int]], list[list[int]]]"> encode_to_rows(
+  RowLists encode_to_rows(
       const Texts& texts, const GivenOptions& options, unsigned threads, const GivenTemplate& template_ids,
       const GivenLimit& limit, const GivenPadding& padding) const {
     const auto [wanted, pad_id, is_left] = padding_of(padding.value).value_or(Padding(0, 0, false));
     const auto [encoded, rows] = encoded_rows(texts, options, threads, template_ids, limit);
-    return lists_of(*ints_, rows, wanted.value_or(rows.longest()), pad_id, is_left);
+    return lists_of(rows, wanted.value_or(rows.longest()), pad_id, is_left);
   }
 
   Typed<nb::object, "tuple[Numbers, Numbers] | None"> encode_to_row_arrays(
@@ -272,7 +251,7 @@ class PyEncoder : public PyDecoder {
   PyEncoder(nb::object model, nb::object rebuild, const GivenTokens& tokens, const Make& make_encoder)
       : model_(std::move(model)), rebuild_(std::move(rebuild)), encoder_(make_encoder(tokens)) {
     decoder_.add(tokens.items);  // once the vocabulary has refused ids that would take too much memory
-    ints_ = std::make_shared<Ints>(decoder_.ids());
+    all_ints.make_room(decoder_.ids());
   }
 
   PyEncoder with(Encoder encoder) const {
@@ -317,7 +296,6 @@ class PyEncoder : public PyDecoder {
   nb::object model_, rebuild_;
   nb::tuple added_;
   Encoder encoder_;
-  std::shared_ptr<const Ints> ints_;
 };
 
 }  // namespace hf_bpe

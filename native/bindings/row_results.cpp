@@ -5,6 +5,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/encoder_arguments.hpp"
+#include "bindings/int_lists.hpp"
 
 namespace hf_bpe {
 
@@ -33,7 +34,7 @@ Limit limit_of(nb::handle limit, const std::vector<Ids>& special) {
   return {room - std::min(room, special[0].size() + special[1].size()), cuts_left};
 }
 
-nb::tuple lists_of(const Ints& ints, const Rows& rows, std::size_t least, std::int64_t pad_id, bool is_left) {
+nb::tuple lists_of(const Rows& rows, std::size_t least, std::int64_t pad_id, bool is_left) {
   const nb::object pad = nb::int_(pad_id), zero = nb::int_(0), one = nb::int_(1);
   const nb::list lists = make_lists(rows.count()), masks = make_lists(rows.count());
   PollInLoop polls(kCheckSignals);
@@ -43,7 +44,7 @@ nb::tuple lists_of(const Ints& ints, const Rows& rows, std::size_t least, std::i
     polls(length);
     ListWriter row(lists[i], length), mask(masks[i], length);
     row.add(before, pad);
-    rows.for_each_part(i, [&](const std::uint32_t* part, std::size_t of_part) { row.add(ints, part, of_part); });
+    rows.for_each_part(i, [&](const std::uint32_t* part, std::size_t of_part) { row.add(part, of_part); });
     row.add(after, pad);
     mask.add(before, zero);
     mask.add(size, one);
@@ -60,6 +61,19 @@ nb::tuple arrays_of(const Rows& rows, std::size_t length, std::int64_t pad_id, b
       [&](const PollFunction& poll) { rows.write_padded(length, pad_id, is_left, filled.get(), mask.get(), poll); });
   return nb::make_tuple(to_array(filled.release(), {rows.count(), length}),
                         to_array(mask.release(), {rows.count(), length}));
+}
+
+RowLists rows_to_lists(const GivenIds& ids, const GivenNumbers& spans, const GivenTemplate& template_ids,
+                       std::size_t width, std::int64_t pad_id, bool is_left) {
+  return lists_of(rows_of(ids, spans, template_ids), width, pad_id, is_left);
+}
+
+Typed<nb::tuple, "tuple[Numbers, Numbers]"> rows_to_arrays(const GivenIds& ids, const GivenNumbers& spans,
+                                                           const GivenTemplate& template_ids, std::size_t width,
+                                                           std::int64_t pad_id, bool is_left) {
+  const Rows rows = rows_of(ids, spans, template_ids);
+  if (rows.longest() > width) throw nb::value_error("width: expected one that no row exceeds");
+  return arrays_of(rows, width, pad_id, is_left);
 }
 
 // Rows of ints as an array; None if one is not a list of ints in 64 bits, or is longer.
@@ -88,6 +102,10 @@ nb::object pad_rows(const Typed<nb::list, "list[list[int]]">& given, std::size_t
 }
 
 void bind_row_results(nb::module_& module) {
+  module.def("rows_to_lists", &rows_to_lists, "ids"_a, "spans"_a, "template_ids"_a, "width"_a, "pad_id"_a, "is_left"_a,
+             "Return the lists of `hf_bpe.encoding._layout.Layout`.");
+  module.def("rows_to_arrays", &rows_to_arrays, "ids"_a, "spans"_a, "template_ids"_a, "width"_a, "pad_id"_a,
+             "is_left"_a, "Return its arrays; raise a ValueError if a row exceeds the width.");
   module.def(
       "pad_rows", &pad_rows, "rows"_a, "length"_a, "value"_a, "is_left"_a,
       nb::sig("def pad_rows(rows: list[list[int]], length: int, value: int, is_left: bool) -> Numbers | None"),

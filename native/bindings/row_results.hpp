@@ -9,13 +9,15 @@
 #include <tuple>
 #include <vector>
 
-#include "bindings/int_lists.hpp"
 #include "bindings/python.hpp"
 #include "bindings/rows.hpp"
 
 namespace hf_bpe {
 
-// The padding of hf_bpe.encoding._encoder, converted from its tuple.
+using GivenTemplate = Typed<nb::object, "TemplateIds">;
+using RowLists = Typed<nb::tuple, "tuple[list[list[int]], list[list[int]]]">;
+
+// The padding of hf_bpe.encoding._layout, converted from its tuple.
 using Padding = std::tuple<std::optional<std::size_t>, std::int64_t, bool>;
 
 // None for no padding.
@@ -34,7 +36,7 @@ struct Limit {
 Limit limit_of(nb::handle limit, const std::vector<std::vector<std::uint32_t>>& special);
 
 // Lists of the rows and of their masks, filled up to a length; a row that is longer stays as it is.
-nb::tuple lists_of(const Ints& ints, const Rows& rows, std::size_t least, std::int64_t pad_id, bool is_left);
+nb::tuple lists_of(const Rows& rows, std::size_t least, std::int64_t pad_id, bool is_left);
 
 // Arrays of the rows and of their masks, filled up to a length that no row exceeds.
 nb::tuple arrays_of(const Rows& rows, std::size_t length, std::int64_t pad_id, bool is_left);

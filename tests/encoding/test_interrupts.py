@@ -75,7 +75,6 @@ def encoder(native):
         ("encode_with_offsets", ([RUN + "é"], Options())),
         ("count_tokens", ([RUN], Options(), 2)),
         ("decode_batch", ([[97] * 100_000] * 20_000, bytes([1] * 98), "replace")),
-        ("rows_to_lists", (np.zeros(1 << 20, np.uint32), np.array([[[0, 1 << 20]]] * 100), [[], []], None)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -83,6 +82,11 @@ def test_an_encoder_is_interrupted_and_works_as_before(encoder, method, args):
     assert_is_interrupted(getattr(encoder, method), *args)
     assert encoder.encode("aaab", Options()) == [256, 97, 98]
     assert encoder.encode("a" * 5000, Options()) == [267, 264, 263, 262, 258]
+
+
+def test_writing_rows_is_interrupted(native):
+    ids, spans = np.zeros(1 << 20, np.uint32), np.array([[[0, 1 << 20]]] * 100)
+    assert_is_interrupted(native.rows_to_lists, ids, spans, [[], []], 0, 0, False)
 
 
 def test_pre_tokenizing_and_counting_are_interrupted(native):

@@ -11,7 +11,7 @@ import pytest
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.counting._native import read_words
-from hf_bpe.encoding._encoder import AddedTokenTuple, Options, Padding
+from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.reference._options import LearningOptions
 from support.races import ROUNDS, WAYS, race
@@ -162,7 +162,7 @@ def test_lists_of_numbers_may_change_while_they_are_read(native, model, native_e
     special = [Index(7, shrink), *range(1000)]
     template_ids = [special, (8,)]
     with pytest.raises(ValueError, match="spans: expected"):  # there are no ids any more
-        encoder.rows_to_lists(ids, spans, template_ids, None)
+        native.rows_to_lists(ids, spans, template_ids, 0, 0, False)
     multipliers = [Index(3, lambda: multipliers.clear()), *range(2, 1002)]
     run = b"\0\1a\1"
     merged = native.RunMerger([run] * 1001, multipliers).read(100)
@@ -255,9 +255,7 @@ def test_counted_mappings_are_read_only_and_stay_open(native, tmp_path):
     assert dict(read_words(counter.drain().read(1000)))[b" lower"] == 20_000_000
 
 
-def test_rows_are_written_of_the_spans_that_were_given(native_encoder):
-    encoder = native_encoder()
-
+def test_rows_are_written_of_the_spans_that_were_given(native):
     def make(size):
         ids, spans = np.ones(1000, np.uint32), np.tile(np.array([[[0, 900]]]), (1000 * size, 1, 1))
 
@@ -267,7 +265,7 @@ def test_rows_are_written_of_the_spans_that_were_given(native_encoder):
 
         def call():
             try:
-                rows, mask = encoder.rows_to_arrays(ids, spans, [(), (1,)], Padding(None, 0, False))
+                rows, mask = native.rows_to_arrays(ids, spans, [(), (1,)], 901, 0, False)
             except ValueError:
                 if HAS_GIL:
                     raise
@@ -291,10 +289,10 @@ def added(**changes):
 
 def test_wrong_arguments_are_refused_by_name(native, model, native_encoder):
     encoder = native_encoder()
-    ids, spans = np.arange(9, dtype=np.uint32), np.array([[[0, 3]]])
+    ids, spans, nothing = np.arange(9, dtype=np.uint32), np.array([[[0, 3]]]), [(), ()]
 
     def rows(*arguments):
-        return lambda: encoder.rows_to_arrays(*arguments)
+        return lambda: native.rows_to_arrays(*arguments, 0, False)
 
     def made(vocab, merges=(), **options):
         return lambda: native.Encoder(model, make_encoder, vocab, [*merges], None, **options)
@@ -302,7 +300,6 @@ def test_wrong_arguments_are_refused_by_name(native, model, native_encoder):
     def ids_of(*ids):
         return array.array("I", ids).tobytes()
 
-    nothing, padding = [(), ()], Padding(None, 0, False)
     for call, error, message in [
         (lambda: encoder.encode("a", (0, 1, None)), TypeError, "options"),
         (lambda: encoder.encode("a", (False, False, -1)), TypeError, "options"),
@@ -323,17 +320,17 @@ def test_wrong_arguments_are_refused_by_name(native, model, native_encoder):
         (lambda: encoder.with_added_tokens((added(id=2**32),)), TypeError, "tokens: expected tuples"),
         (lambda: encoder.with_added_tokens((added(content="\ud800"),)), TypeError, "in valid Unicode"),
         (lambda: encoder.with_added_tokens(([*added()],)), TypeError, "tokens: expected tuples"),
-        (rows(ids, spans.astype(np.int64)[0], nothing, padding), TypeError, "three dimensions"),
-        (rows("abc", spans, nothing, padding), TypeError, "ids: expected a uint32 array"),
-        (rows(ids, np.zeros((2**40, 0, 2), np.int64), [()], padding), ValueError, "one more than sequences"),
-        (rows(ids, np.array([[[0, 10]]]), nothing, padding), ValueError, "lie within the ids"),
-        (rows(ids, np.array([[[-1, 2]]]), nothing, padding), ValueError, "lie within the ids"),
-        (rows(ids, np.array([[[3, 2]]]), nothing, padding), ValueError, "begin before it ends"),
-        (rows(ids, spans, [(), (-1,)], padding), TypeError, "template_ids: expected an int from 0"),
-        (rows(ids, spans, [(), 5], padding), TypeError, "template_ids: expected a list or tuple, got int"),
-        (rows(ids, spans, nothing, [None, 0, False]), TypeError, "padding: expected"),
-        (rows(ids, spans, nothing, Padding(2, 0, False)), ValueError, "no row exceeds"),
-        (rows(ids, spans, nothing, Padding(2**62, 0, False)), MemoryError, "alloc"),
+        (rows(ids, spans.astype(np.int64)[0], nothing, 9), TypeError, "three dimensions"),
+        (rows("abc", spans, nothing, 9), TypeError, "ids: expected a uint32 array"),
+        (rows(ids, np.zeros((2**40, 0, 2), np.int64), [()], 9), ValueError, "one more than sequences"),
+        (rows(ids, np.array([[[0, 10]]]), nothing, 9), ValueError, "lie within the ids"),
+        (rows(ids, np.array([[[-1, 2]]]), nothing, 9), ValueError, "lie within the ids"),
+        (rows(ids, np.array([[[3, 2]]]), nothing, 9), ValueError, "begin before it ends"),
+        (rows(ids, spans, [(), (-1,)], 9), TypeError, "template_ids: expected an int from 0"),
+        (rows(ids, spans, [(), 5], 9), TypeError, "template_ids: expected a list or tuple, got int"),
+        (lambda: encoder.encode_to_rows([], OPTIONS, 1, nothing, None, [2, 0, False]), TypeError, "padding: expected"),
+        (rows(ids, spans, nothing, 2), ValueError, "no row exceeds"),
+        (rows(ids, spans, nothing, 2**62), MemoryError, "alloc"),
         (made({2**31: b"a"}), ValueError, r"2\*\*31"),
         (made({-1: b"a"}), TypeError, "ids: expected an int from 0"),
         (made({1: "a"}), TypeError, "tokens: expected bytes"),

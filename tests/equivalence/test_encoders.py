@@ -19,7 +19,6 @@ from hf_bpe import BPEModel
 from hf_bpe.encoding._encoder import (
     AddedTokenTuple,
     Options,
-    Padding,
     as_tuples,
 )
 from hf_bpe.encoding._factory import make_encoder
@@ -143,38 +142,6 @@ def test_errors_of_what_a_text_encoder_calls_are_raised():
     for wrong in ((1, 2), ([], [], []), ([97], [-1])):
         with case(wrong), pytest.raises((TypeError, ValueError), match="template_ids"):
             encoder.text_encoder(Options(), Options(), wrong, None)
-
-
-@given(st.data(), st.integers(1, 3), st.sampled_from([0, -100]), st.booleans())
-def test_rows_have_sequences_and_template_ids(native, data, sequences, pad_id, is_left):
-    model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [])
-    fast, slow = make_encoder(model), reference_encoder(model)
-    ids = np.array(data.draw(st.lists(st.integers(0, 2**32 - 1), max_size=20)), np.uint32)
-    span = st.tuples(st.integers(0, len(ids)), st.integers(0, len(ids))).map(sorted)
-    row = st.lists(span, min_size=sequences, max_size=sequences)
-    spans = np.array(data.draw(st.lists(row, max_size=4)), np.int64).reshape(-1, sequences, 2)
-    special = st.lists(st.integers(0, 300), max_size=2)
-    template_ids = data.draw(st.lists(special, min_size=sequences + 1, max_size=sequences + 1))
-    rows, masks = slow.rows_to_lists(ids, spans, template_ids, None)
-    assert fast.rows_to_lists(ids, spans, template_ids, None) == (rows, masks)
-    assert masks == [[1] * len(row) for row in rows]
-    longest = max(map(len, rows), default=0)
-    for length in (None, 2, longest, longest + 3):
-        padding = Padding(length, pad_id, is_left)
-        padded, masks = slow.rows_to_lists(ids, spans, template_ids, padding)
-        assert fast.rows_to_lists(ids, spans, template_ids, padding) == (padded, masks)
-        least = longest if length is None else length
-        for row, with_padding, mask in zip(rows, padded, masks, strict=True):
-            fill = [pad_id] * (least - len(row))
-            assert with_padding == (fill + row if is_left else row + fill)
-            assert mask == ([0] * len(fill) + [1] * len(row) if is_left else [1] * len(row) + [0] * len(fill))
-        if least < longest:
-            continue
-        expected = slow.rows_to_arrays(ids, spans, template_ids, padding)
-        for array, other in zip(fast.rows_to_arrays(ids, spans, template_ids, padding), expected, strict=True):
-            np.testing.assert_array_equal(array, other)
-            assert array.dtype == other.dtype
-        assert [[*line[keep == 1]] for line, keep in zip(*expected, strict=True)] == rows
 
 
 def test_places_of_characters_and_parts():

@@ -15,9 +15,9 @@ from transformers.tokenization_utils_base import BatchEncoding
 from transformers.utils import PaddingStrategy
 
 from hf_bpe._utils.arguments import check_choice
-from hf_bpe.encoding._batch_layout import Layout
-from hf_bpe.encoding._encoder import Encoder, Padding, TemplateIds
-from hf_bpe.encoding._lazy_encodings import NO_ID, EncodedTexts, Encodings
+from hf_bpe.encoding._encoder import TemplateIds
+from hf_bpe.encoding._layout import Layout, Padding
+from hf_bpe.encoding._lazy_encodings import EncodedTexts, Encodings
 from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._calls.arguments import CALL_NAMES, Call, Inputs
@@ -46,10 +46,9 @@ def encode_call(
         check_start(inputs.texts[0], template, pipeline.added_tokens, source.options)
     if call.limit is None and call.max_length is None and call.verbose:
         warn_of_too_long(tokenizer, layout.lengths.tolist())
-    layout, samples = _arrange(layout, call, tokenizer.truncation_side, tokenizer.padding_side)
-    pad_id: Any = NO_ID if layout.width is None else tokenizer.pad_token_id
-    encodings = pipeline.lazy_encodings(source, lambda: layout, pad_id, type_ids, to_tokens)
-    data = _columns(layout, source.encoder, pad_id, encodings, type_ids, call, names, inputs.is_batched)
+    layout, samples = _arrange(layout, call, tokenizer)
+    encodings = pipeline.lazy_encodings(source, lambda: layout, type_ids, to_tokens)
+    data = _columns(layout, encodings, type_ids, call, names, inputs.is_batched)
     if call.return_overflowing_tokens:
         data["overflow_to_sample_mapping"] = samples
     if not (inputs.is_batched or call.return_tensors or call.return_overflowing_tokens):
@@ -57,27 +56,25 @@ def encode_call(
     return BatchEncoding(data, encodings, call.return_tensors, n_sequences=inputs.per_row)
 
 
-def _arrange(layout: Layout, call: Call, truncation_side: str, padding_side: str) -> tuple[Layout, list[int]]:
+def _arrange(layout: Layout, call: Call, tokenizer: Any) -> tuple[Layout, list[int]]:
     """Truncate and pad rows; return them and the index of each row's text, which may overflow into several rows."""
     samples = [*range(len(layout.spans))]
     if call.limit is not None:
-        how, from_left = (call.limit, call.truncation_strategy.value), truncation_side == "left"
+        how, from_left = (call.limit, call.truncation_strategy.value), tokenizer.truncation_side == "left"
         if call.return_overflowing_tokens:
             layout, samples = layout.windows(*how, call.stride, from_left=from_left)
         else:
             layout = layout.truncated(*how, from_left=from_left)
     if call.padding_strategy != PaddingStrategy.DO_NOT_PAD:
         length = call.max_length if call.padding_strategy == PaddingStrategy.MAX_LENGTH else None
-        side = padding_side if call.padding_side is None else call.padding_side
+        side = tokenizer.padding_side if call.padding_side is None else call.padding_side
         check_choice("padding_side", side, ("left", "right"))
-        layout = layout.padded(length, call.pad_to_multiple_of, left=side == "left")
+        layout = layout.padded(Padding(length, tokenizer.pad_token_id, side == "left"), call.pad_to_multiple_of)
     return layout, samples
 
 
 def _columns(
     layout: Layout,
-    encoder: Encoder,
-    pad_id: int,
     encodings: Encodings,
     type_ids: Callable[[Layout, int], list[int]],
     call: Call,
@@ -88,15 +85,9 @@ def _columns(
     rows = range(len(layout.spans))
     with_mask = _gives("attention_mask", call.return_attention_mask, names)
     data: dict[str, Any] = {}
-    mask: Any
-    if call.return_tensors and (layout.padded_lengths == layout.longest_padded).all():
-        to_longest = Padding(layout.longest_padded, pad_id, layout.pads_left)
-        ids, mask = encoder.rows_to_arrays(layout.ids, layout.spans, layout.template, to_longest)
-        data["input_ids"] = as_tensor(ids, call.return_tensors)
-        mask = as_tensor(mask, call.return_tensors)
-    else:
-        padding = None if layout.width is None else Padding(layout.width, pad_id, layout.pads_left)
-        data["input_ids"], mask = encoder.rows_to_lists(layout.ids, layout.spans, layout.template, padding)
+    arrays = layout.to_arrays() if call.return_tensors else None
+    tensors = layout.to_lists() if arrays is None else (as_tensor(each, call.return_tensors) for each in arrays)
+    data["input_ids"], mask = tensors
     if _gives("token_type_ids", call.return_token_type_ids, names):
         data["token_type_ids"] = [type_ids(layout, row) for row in rows]
     if call.return_special_tokens_mask:

@@ -11,7 +11,7 @@ arguments, other types, classes that override what transformers would call, and 
 | `decode` | a list of int, or several; `skip_special_tokens` |
 | `batch_decode` | lists, arrays or tensors of ids; `skip_special_tokens` |
 | `tokenize` | a str |
-| `pad` | rows of ids and masks in lists, to tensors; the options of `padding` |
+| `pad` | rows of ids and masks in lists, to tensors; the options of `rows` |
 
 `convert_ids_to_tokens` and `convert_tokens_to_ids` are loops over what each class knows, and so in its own methods.
 """
@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hf_bpe.encoding._lazy_encodings import DeferredEncodings
 from hf_bpe.formats._pipeline import INVALID_ID_ERRORS, Pipeline
-from hf_bpe.tokenizer._calls.padding import can_pad, pad_rows
 from hf_bpe.tokenizer._calls.results import batch_encoding, encode_again
-from hf_bpe.tokenizer._calls.rows import are_usual, encode_rows
+from hf_bpe.tokenizer._calls.rows import are_usual, can_pad, encode_rows, pad_encoded
 from hf_bpe.tokenizer._self_types import AnyTokenizer
 
 _COLUMNS = ["input_ids", "attention_mask"]
@@ -221,7 +220,7 @@ class DirectMethods(AnyTokenizer):
         def pad(self, encoded_inputs, *args, **kwargs):
             """Pad encoded rows, as in transformers."""
             if not args and self._answers_pad and can_pad(kwargs) and self.model_input_names == _COLUMNS:
-                padded = pad_rows(self, encoded_inputs, kwargs)
+                padded = pad_encoded(self, encoded_inputs, kwargs)
                 if padded is not None:
                     return padded
             return super().pad(encoded_inputs, *args, **kwargs)

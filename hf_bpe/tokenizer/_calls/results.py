@@ -9,9 +9,9 @@ from typing import Any
 from transformers.tokenization_utils_base import BatchEncoding
 from transformers.utils import TensorType, is_torch_available
 
-from hf_bpe.encoding._batch_layout import Layout
-from hf_bpe.encoding._encoder import AnyText, Numbers, Padding
-from hf_bpe.encoding._lazy_encodings import NO_ID, DeferredEncodings, EncodedTexts, Encodings
+from hf_bpe.encoding._encoder import AnyText, Numbers
+from hf_bpe.encoding._layout import Layout, Limit, Padding
+from hf_bpe.encoding._lazy_encodings import DeferredEncodings, EncodedTexts, Encodings
 from hf_bpe.formats._pipeline import Pipeline
 
 TypeIdsMaker = Callable[..., list[int]]
@@ -49,23 +49,18 @@ def encode_again(
     texts: list[AnyText],
     as_text: bool,
     adds: bool,
-    limit: tuple[int, bool] | None = None,
+    limit: Limit | None = None,
     padding: Padding | None = None,
 ) -> Encodings:
     """Return the encodings of rows of one text each, with the tokens and token type ids that the tokenizer gives.
 
     Nobody else has the list of texts. `as_text` says whether special tokens are split, `adds` whether those of the
-    template are added; `limit` and `padding` are those of `Encoder.encode_to_rows`.
+    template are added; `limit` and `padding` are those of `encode_to_rows`.
     """
     source = EncodedTexts(pipeline.encoder, texts, pipeline.options(as_text), None)
-    layout = source.layout(1, pipeline.template_ids(1, adds))
-    if limit is not None:
-        layout = layout.truncated(limit[0], "longest_first", from_left=limit[1])
-    if padding is not None:
-        layout = layout.padded(padding.length, None, left=padding.is_left)
-    pad_id = NO_ID if padding is None else padding.pad_id
+    layout = source.layout(1, pipeline.template_ids(1, adds)).arranged(limit, padding)
     type_ids = partial(row_type_ids, tokenizer, pipeline, tokenizer._type_ids_maker(), adds)
-    return pipeline.lazy_encodings(source, lambda: layout, pad_id, type_ids, tokenizer.convert_ids_to_tokens)
+    return pipeline.lazy_encodings(source, lambda: layout, type_ids, tokenizer.convert_ids_to_tokens)
 
 
 def row_type_ids(

@@ -1,8 +1,11 @@
-"""Calls for single texts, or lists of them, with the usual options: encoded, cut and padded by the core in one go."""
+"""Calls for single texts, or lists of them, and padding of encoded rows, with the usual options.
+
+The core encodes, truncates and pads in one step, and pads rows for data collators.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,9 +13,10 @@ from transformers.tokenization_utils_base import BatchEncoding, TruncationStrate
 from transformers.utils import PaddingStrategy
 
 from hf_bpe._utils.processes import default_threads
-from hf_bpe.encoding._batch_layout import MAX_IDS
-from hf_bpe.encoding._encoder import AnyText, Padding
+from hf_bpe.encoding._encoder import AnyText
+from hf_bpe.encoding._layout import MAX_IDS, Padding, pad_columns
 from hf_bpe.encoding._lazy_encodings import DeferredEncodings
+from hf_bpe.encoding._native_paths import encode_to_row_arrays, encode_to_rows
 from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._calls.results import DIRECT_TENSORS, as_tensor, batch_encoding, encode_again, warn_of_too_long
@@ -25,6 +29,16 @@ _VALUES: dict[str, tuple[object, ...]] = {
     "return_attention_mask": (None, True, False),
 }
 """Option → the values with which a call is answered here; besides these there is `max_length`."""
+
+_COLUMNS = {"input_ids", "attention_mask"}
+_PADDING_VALUES: dict[str, tuple[object, ...]] = {
+    "padding": (True, "longest", "max_length"),
+    "padding_side": (None, "left", "right"),
+    "return_attention_mask": (None, True),
+    "return_tensors": DIRECT_TENSORS,
+    "verbose": (True, False),
+}
+"""The same for `pad`, besides lengths; tensors must be asked for."""
 
 _FEW, _SHORT = 16, 1 << 16  # texts, and characters of them all
 
@@ -78,13 +92,13 @@ def encode_rows(
     threads = 1 if len(texts) <= _FEW and sum(map(len, texts)) < _SHORT else default_threads()
     options = pipeline.options(as_text)
     check_start(texts[0], template, pipeline.added_tokens, options)
-    arguments = texts, options, threads, template, limit, padded
+    shape = template, limit, padded
     if kind is None:
-        rows, masks = pipeline.encoder.encode_to_rows(*arguments)
+        rows, masks = encode_to_rows(pipeline.encoder, texts, options, threads, shape)
         lengths = [*map(len, rows)]
         ids, mask = (rows, masks) if texts is text else (rows[0], masks[0])
     else:
-        arrays = pipeline.encoder.encode_to_row_arrays(*arguments)
+        arrays = encode_to_row_arrays(pipeline.encoder, texts, options, threads, shape)
         if arrays is None:
             return None
         lengths = [arrays[0].shape[1]]
@@ -96,3 +110,50 @@ def encode_rows(
         del data["attention_mask"]
     again = partial(encode_again, tokenizer, pipeline, texts, as_text, adds, limit, padded)
     return batch_encoding(data, DeferredEncodings(again))
+
+
+def can_pad(kwargs: dict[str, Any]) -> bool:
+    """Say whether the options of `pad` are among those that are answered here, with values of the usual types."""
+    # With a length and another padding, transformers warns that the length is ignored.
+    is_clear = kwargs.get("max_length") is None or kwargs.get("padding") == "max_length"
+    lengths = "max_length", "pad_to_multiple_of"
+    return is_clear and "return_tensors" in kwargs and are_usual(kwargs, _PADDING_VALUES, lengths)
+
+
+def pad_encoded(tokenizer: Any, rows: Any, kwargs: dict[str, Any]) -> BatchEncoding | None:
+    """Return rows of ids and masks, a list of mappings or a mapping of lists, padded as tensors.
+
+    None for what transformers has to pad, or to refuse. It `can_pad` with the options.
+    """
+    columns = _columns_of(rows)
+    if columns is None:
+        return None
+    lengths = [*map(len, columns["input_ids"])]
+    if any([*map(len, column)] != lengths for column in columns.values()) or not max(lengths):
+        return None
+    strategy, _, length, _ = tokenizer._get_padding_truncation_strategies(
+        padding=kwargs.get("padding", True), max_length=kwargs.get("max_length"), verbose=kwargs.get("verbose", True)
+    )
+    length = max(lengths) if strategy == PaddingStrategy.LONGEST else length
+    side = kwargs.get("padding_side") or tokenizer.padding_side
+    if strategy == PaddingStrategy.DO_NOT_PAD or length >= MAX_IDS or side not in ("left", "right"):
+        return None
+    length += -length % (kwargs.get("pad_to_multiple_of") or 1)
+    arrays = pad_columns(columns, length, tokenizer.pad_token_id, side == "left")
+    if arrays is None:
+        return None
+    return BatchEncoding({name: as_tensor(array, kwargs["return_tensors"]) for name, array in arrays.items()})
+
+
+def _columns_of(rows: Any) -> dict[str, list[list[int]]] | None:
+    """Return the columns of rows, in their order; None if these are others than ids and masks in lists."""
+    columns: Any = rows
+    if isinstance(rows, (list, tuple)) and len(rows) > 0 and isinstance(rows[0], Mapping):
+        if not rows[0].keys() <= _COLUMNS or any(not rows[0].keys() <= row.keys() for row in rows):
+            return None
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+    elif not isinstance(rows, Mapping) or not rows.keys() <= _COLUMNS:
+        return None
+    columns = {name: columns[name] for name in columns}
+    are_lists = all(type(column) is list and {*map(type, column)} == {list} for column in columns.values())
+    return columns if are_lists and "input_ids" in columns else None

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from hf_bpe._utils.arguments import (
     Check,
     at_least,
@@ -26,8 +24,9 @@ from hf_bpe._utils.tables import elements, is_arrow, refuse_tables
 from hf_bpe.canonical._canonical import CanonicalIds
 from hf_bpe.encoding import _randomness
 from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, import_arrow, joined
-from hf_bpe.encoding._batch_layout import MAX_IDS
-from hf_bpe.encoding._encoder import AnyText, Ids, Numbers, Padding
+from hf_bpe.encoding._encoder import AnyText, Ids, Numbers
+from hf_bpe.encoding._layout import MAX_IDS, NO_ID, Padding
+from hf_bpe.encoding._native_paths import encode_to_row_arrays
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.tokenizer._self_types import OwnTokenizer
@@ -219,14 +218,14 @@ class BulkMethods(OwnTokenizer):
         """
         check_choice("padding_side", self.padding_side, ("left", "right"))
         pad_id = self.pad_token_id
-        padding = Padding(length, -1 if pad_id is None else pad_id, self.padding_side == "left")
+        padding = Padding(length, NO_ID if pad_id is None else pad_id, self.padding_side == "left")
         pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         texts, threads = _check_texts("texts", texts), threads_of(num_workers)
         options = random.options(pipeline.options(split_special_tokens), len(texts))
-        flat, offsets = pipeline.encoder.encode_to_numpy(texts, options, threads)
-        ends = offsets[1:] if length is None else np.minimum(offsets[1:], offsets[:-1] + length)
-        spans = np.stack([offsets[:-1], ends], axis=1)[:, None]
-        ids, mask = pipeline.encoder.rows_to_arrays(flat, spans, [(), ()], padding)
+        shape = ((), ()), None if length is None else (length, False), padding
+        rows = encode_to_row_arrays(pipeline.encoder, texts, options, threads, shape)
+        assert rows is not None  # no row is longer
+        ids, mask = rows
         if pad_id is None and not mask.all():
             raise ValueError(
                 "rows of different length need a pad_token, but there is none; set one of the special tokens, such as "

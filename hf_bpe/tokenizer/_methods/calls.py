@@ -8,8 +8,8 @@ from transformers.tokenization_utils_base import BatchEncoding, TruncationStrate
 
 from hf_bpe._utils.arguments import check_flag, check_str, check_strs, checked
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
-from hf_bpe.encoding._batch_layout import truncated_ids
 from hf_bpe.encoding._encoder import Options
+from hf_bpe.encoding._layout import truncated_ids
 from hf_bpe.encoding._lazy_encodings import EncodedTexts
 from hf_bpe.encoding._randomness import options_of_call
 from hf_bpe.formats._pipeline import Pipeline

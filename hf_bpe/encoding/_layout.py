@@ -1,4 +1,4 @@
-"""The layout of a batch: rows of ids with a template, truncation, overflowing windows and padding.
+"""The layout of a batch: rows of ids with a template, truncation, overflowing windows and padding, as lists or arrays.
 
 Truncation follows `tokenizers` (truncation.rs and encoding.rs of tokenizers 0.23). transformers' Python tokenizers
 differ from it in two points: in a pair truncated to an odd length the second sequence keeps one id more, and a sequence
@@ -7,18 +7,46 @@ that is too short for the truncation is an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from hf_bpe._native_core import native_core
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.encoding._encoder import Ids, Numbers, TemplateIds
 
 Value = TypeVar("Value")
 
 MAX_IDS = 1 << 40  # in a row; no memory holds as many
+NO_ID = -1  # without padding no pad id is needed
+
+Limit = tuple[int, bool]
+"""The most ids of a row, and whether truncation removes the first ids."""
+
+RowShape = tuple[TemplateIds, Limit | None, "Padding | None"]
+"""The special-token ids around the only sequence of a row, and how rows are truncated and padded, if they are."""
+
+RowLists = tuple[list[list[int]], list[list[int]]]
+"""Rows of ids, and for each a row that is 1 where there is an id and 0 where there is padding."""
+
+RowArrays = tuple[Numbers, Numbers]
+"""Rows of ids and their masks as arrays of two dimensions."""
+
+
+class Padding(NamedTuple):
+    """Padding of rows.
+
+    Attributes:
+        length: the length to which rows are padded, None for that of the longest; a row that is longer stays as it is.
+        pad_id: the id that fills a row.
+        is_left: whether the padding is on the left.
+    """
+
+    length: int | None
+    pad_id: int
+    is_left: bool
 
 
 @dataclass(frozen=True)
@@ -31,6 +59,7 @@ class Layout:
         template: the special-token ids before the first sequence and after each.
         width: the length to which rows are padded, None for no padding.
         pads_left: whether the padding is on the left.
+        pad_id: the id of padding.
     """
 
     ids: Ids
@@ -38,6 +67,12 @@ class Layout:
     template: TemplateIds
     width: int | None = None
     pads_left: bool = False
+    pad_id: int = NO_ID
+
+    @classmethod
+    def of_texts(cls, ids: Ids, offsets: Numbers, per_row: int, template: TemplateIds) -> Layout:
+        """Return rows of sequences, neither truncated nor padded, that begin at the offsets and end at the last."""
+        return cls(ids, np.stack([offsets[:-1], offsets[1:]], axis=1).reshape(-1, per_row, 2), template)
 
     @cached_property
     def num_special(self) -> int:
@@ -106,21 +141,54 @@ class Layout:
         # The value that means no limit in transformers exceeds numpy's integers.
         return min(max_length - self.num_special, 2**62)
 
-    def padded(self, length: int | None, multiple_of: int | None, *, left: bool) -> Layout:
-        """Return the layout padded to a length, or to the longest row if None, rounded up to a multiple."""
-        width = self.longest if length is None else length
+    def padded(self, padding: Padding, multiple_of: int | None = None) -> Layout:
+        """Return the layout with padding, to a length that is rounded up to a multiple."""
+        width = self.longest if padding.length is None else padding.length
         if multiple_of is not None:
             width = -(-width // multiple_of) * multiple_of
         if width >= MAX_IDS:
             raise ValueError(f"padding to {width} ids: expected a max_length that memory can hold")
-        return replace(self, width=width, pads_left=left)
+        return replace(self, width=width, pads_left=padding.is_left, pad_id=padding.pad_id)
 
-    def row(self, row: int, pad_id: int) -> list[int]:
+    def arranged(self, limit: Limit | None, padding: Padding | None) -> Layout:
+        """Return the layout of rows of one sequence truncated and padded."""
+        layout = self if limit is None else self.truncated(limit[0], "longest_first", from_left=limit[1])
+        return layout if padding is None else layout.padded(padding)
+
+    def to_lists(self) -> RowLists:
+        """Return the rows with special tokens and padding, and their masks."""
+        native = native_core()
+        if native is not None:
+            lists: RowLists = native.rows_to_lists(*self._native_arguments(self.width or 0))
+            return lists
+        rows = range(len(self.spans))
+        return [*map(self.row, rows)], [*map(self.mask, rows)]
+
+    def to_arrays(self) -> RowArrays | None:
+        """Return the rows and masks of `to_lists` as arrays; None if they are no rectangle."""
+        width, native = self.longest_padded, native_core()
+        if (self.padded_lengths != width).any():
+            return None
+        if native is not None:
+            arrays: RowArrays = native.rows_to_arrays(*self._native_arguments(width))
+            return arrays
+        shape = len(self.spans), width
+        rows, masks = (np.array(lists, np.int64).reshape(shape) for lists in self.to_lists())
+        return rows, masks
+
+    def _native_arguments(self, width: int) -> tuple[object, ...]:
+        return self.ids, self.spans, self.template, width, self.pad_id, self.pads_left
+
+    def row(self, row: int) -> list[int]:
         """Return the ids of a row."""
         ids = [*self.template[0]]
         for (begin, end), after in zip(self.spans[row].tolist(), self.template[1:], strict=True):
             ids += [*self.ids[begin:end].tolist(), *after]
-        return self.filled_up(ids, pad_id)
+        return self.filled_up(ids, self.pad_id)
+
+    def mask(self, row: int) -> list[int]:
+        """Return 1 for each id of a row and 0 for padding."""
+        return self.filled_up([1] * int(self.lengths[row]), 0)
 
     def column(self, special: Value, sequences: Sequence[list[Value]], padding: Value) -> list[Value]:
         """Return a value for each id of a row: `special`, the values of each sequence, and `padding`."""
@@ -134,6 +202,29 @@ class Layout:
         """Return the values of a row with padding; those of a row that is longer than all others as they are."""
         missing = [padding] * ((self.width or 0) - len(values))
         return missing + values if self.pads_left else values + missing
+
+
+def pad_columns(
+    columns: Mapping[str, list[list[int]]], length: int, pad_id: int, is_left: bool
+) -> dict[str, Numbers] | None:
+    """Return ids and masks of the same rows, by their names, as arrays padded to a length.
+
+    The masks are made if none are given. None if a row is longer or not of ints, or there is no core.
+    """
+    native = native_core()
+    if native is None:
+        return None
+    data: dict[str, Numbers] = {}
+    for name, rows in columns.items():
+        array = native.pad_rows(rows, length, pad_id if name == "input_ids" else 0, is_left)
+        if array is None:
+            return None
+        data[name] = array
+    if "attention_mask" not in data:
+        places, sizes = np.arange(length), np.array([*map(len, columns["input_ids"])])[:, None]
+        mask = places >= length - sizes if is_left else places < sizes
+        data["attention_mask"] = mask.astype(np.int64)
+    return data
 
 
 def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:
