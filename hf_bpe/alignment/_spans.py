@@ -134,15 +134,15 @@ def row_text(table: TokenTable, row: Numbers, skips_special: bool, is_continued:
         ids = row[is_kept]
         sizes[~is_kept] = 0
     data, removed = table.join(ids), 0
-    decoder = table.decoder
-    if decoder is not None and not is_continued and len(ids) > 0:
-        first = int(is_kept.argmax())
-        written, _ = decoder.token_bytes(int(row[first]), is_first=True)
-        if len(written) != sizes[first]:
+    if not is_continued and len(ids) > 0:
+        if table.decoder.marks_first:
+            first = int(is_kept.argmax())
+            written, _ = table.decoder.token_bytes(int(row[first]), is_first=True)
             data = written + data[sizes[first] :]
             sizes[first] = len(written)
-        after_bytes = int(np.append(~table.is_byte[ids], True).argmax())
-        removed = decoder.removed(ids[: after_bytes + 1].tolist(), data)
+        if table.decoder.max_stripped:
+            after_bytes = int(np.append(~table.is_byte[ids], True).argmax())
+            removed = table.decoder.removed(ids[: after_bytes + 1].tolist(), data)
     ends = np.cumsum(sizes)
     begins = ends - sizes
     if removed:

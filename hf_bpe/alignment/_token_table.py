@@ -16,9 +16,10 @@ from hf_bpe._utils.arguments import wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Numbers
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.formats._decoder import CharacterDecoder, Decoder
 from hf_bpe.formats._decoding import canonical_decoding
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._text_decoder import TextDecoder
 from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8
 
 Flags = npt.NDArray[np.bool_]
@@ -32,7 +33,7 @@ class TokenTable:
     Args:
         contents: id → bytes of each token, as decoding writes it where it is not the first of a text.
         special: the ids that decoding leaves out with `skip_special_tokens`.
-        decoder: what decodes tokens of characters; None for tokens of bytes, which are joined.
+        decoder: what turns ids into text.
 
     Attributes:
         size: the highest id plus one.
@@ -42,7 +43,7 @@ class TokenTable:
         is_special: whether it is one of `special`.
     """
 
-    def __init__(self, contents: Mapping[int, bytes], special: Flags, decoder: TextDecoder | None) -> None:
+    def __init__(self, contents: Mapping[int, bytes], special: Flags, decoder: Decoder) -> None:
         self._native = require_core("bytes of ids")
         self.size = max(contents, default=-1) + 1
         tokens = [contents.get(token_id, b"") for token_id in range(self.size)]
@@ -66,9 +67,8 @@ class TokenTable:
     def is_byte(self) -> Flags:
         """True where a token of characters stands for a byte that has no character of its own."""
         flags: Flags = np.zeros(self.size, bool)
-        if self.decoder is not None:
-            ids = np.flatnonzero(self.sizes == 1).tolist()
-            flags[[token_id for token_id in ids if self.decoder.token_bytes(token_id, is_first=False)[1]]] = True
+        ids = np.flatnonzero(self.sizes == 1).tolist() if self.decoder.has_bytes else []
+        flags[[token_id for token_id in ids if self.decoder.token_bytes(token_id, is_first=False)[1]]] = True
         return flags
 
     @cached_property
@@ -155,7 +155,8 @@ def token_table(tokenizer: object) -> TokenTable:
     if isinstance(pipeline, Pipeline):
         table = _of_pipelines.get(pipeline)
         if table is None:
-            table = _of_pipelines[pipeline] = _table_of_pipeline(pipeline)
+            special = np.frombuffer(pipeline.skipped(True), bool)
+            table = _of_pipelines[pipeline] = TokenTable(pipeline.decoder.contents, special, pipeline.decoder)
         return table
     backend = getattr(tokenizer, "__dict__", {}).get("_tokenizer")
     if not isinstance(backend, Tokenizer):
@@ -165,22 +166,6 @@ def token_table(tokenizer: object) -> TokenTable:
     if entry is None or entry[0] != state:
         entry = _of_others[tokenizer] = state, _table_of_backend(backend)
     return entry[1]
-
-
-def _table_of_pipeline(pipeline: Pipeline) -> TokenTable:
-    special = np.frombuffer(pipeline.skipped(True), bool)
-    decoder = pipeline.text_decoder
-    if decoder is not None:
-        return TokenTable(_contents_of(decoder, pipeline.decoding), special, decoder)
-    unused = {token_id: text.encode() for text, token_id in pipeline.unused_tokens.items()}
-    added = {token_id: token.content.encode() for token_id, token in pipeline.added_tokens.items()}
-    return TokenTable({**unused, **added, **pipeline.model.vocab}, special, None)
-
-
-def _contents_of(decoder: TextDecoder, decoding: object) -> Mapping[int, bytes]:
-    if not decoder.is_by_tokens:
-        raise ValueError(f"bytes of ids: the decoder {decoding!s:.200} makes text of several tokens at once")
-    return decoder.contents
 
 
 def _table_of_backend(backend: Tokenizer) -> TokenTable:
@@ -193,11 +178,11 @@ def _table_of_backend(backend: Tokenizer) -> TokenTable:
     if _is_byte_level(decoding):
         # As its decoder does: a token in which some character stands for no byte is taken for text.
         contents = {token_id: from_printable(token) or token.encode() for token_id, token in tokens.items()}
-        return TokenTable(contents, special, None)
+        return TokenTable(contents, special, Decoder(make_encoder(BPEModel({}, [])), {}, {}))
     if decoding is None:
         raise ValueError("bytes of ids: the tokenizer has no decoder, so its tokens stand for no bytes")
-    decoder = TextDecoder(canonical_decoding(decoding) or "", BPEModel({}, []), tokens)
-    return TokenTable(_contents_of(decoder, decoding), special, decoder)
+    decoder = CharacterDecoder(canonical_decoding(decoding) or "", BPEModel({}, []), tokens, {})
+    return TokenTable(decoder.contents, special, decoder)
 
 
 def _is_byte_level(decoding: Any) -> bool:

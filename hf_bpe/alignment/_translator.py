@@ -9,11 +9,9 @@ import numpy as np
 
 from hf_bpe._utils.arguments import check_flag, check_int, check_mapping, short_repr
 from hf_bpe.alignment._token_table import TokenTable, token_table
-from hf_bpe.encoding._decode_stream import DecodeStream
 from hf_bpe.encoding._encoder import Ids
 from hf_bpe.encoding._session import Change
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._text_decoder import CharacterDecodeStream
 
 _NAMES = ("bos_token", "eos_token", "pad_token")
 _LEFT_OUT = ("bos_token", "pad_token")  # which say nothing that a vocabulary without them lacks
@@ -60,7 +58,9 @@ class Translator:
         self._table = table = token_table(a)
         self._special = _special_tokens(a, table, b) | _checked(special, table, token_table(b))
         self._session = b.session(split_special_tokens=True)
-        self._stream = _stream(a, table)
+        self._stream = table.decoder.stream(
+            lambda ids, **_: table.join(np.array(ids, np.int64)), lambda ids: ids, "replace", False, ()
+        )
         self._dropped: list[int] = []  # what may still be left out at the beginning
         if check_flag("add_special_tokens", add_special_tokens):
             self._session.append_ids(_ids_before(b))
@@ -160,17 +160,6 @@ def _ids_before(tokenizer: Any) -> list[int]:
     ids: Sequence[int] = tokenizer("")["input_ids"]
     bos = getattr(tokenizer, "bos_token_id", None)
     return [*ids[:1]] if bos is not None and ids[:1] == [bos] else []
-
-
-def _stream(a: object, table: TokenTable) -> DecodeStream:
-    """Return what decodes ordinary ids of `a` as they arrive."""
-    if table.decoder is not None:
-        return CharacterDecodeStream(table.decoder, lambda ids: ids, "replace", "")
-
-    def decode_bytes(token_ids: int | Sequence[int], *, skip_special_tokens: bool) -> bytes:
-        return table.join(np.array(token_ids, np.int64))
-
-    return DecodeStream(decode_bytes)
 
 
 def _joined(changes: list[Change]) -> Change:

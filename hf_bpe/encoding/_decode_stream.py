@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
+
+from hf_bpe.reference._decoding import removed_characters
+
+ToIds = Callable[[int | Sequence[int]], Sequence[int]]
+TokenBytes = Callable[..., tuple[bytes, bool]]
 
 
 class DecodesBytes(Protocol):
@@ -68,3 +73,76 @@ class DecodeStream:
         text = self._decoder.decode(b"", final=True)
         self._decoder.reset()
         return text
+
+
+class CharacterDecodeStream(DecodeStream):
+    """The `DecodeStream` of a model with characters.
+
+    Characters of byte tokens are returned when they are complete, as `tokenizers` does. So where other byte tokens
+    directly after them are not UTF-8, `decode` gives U+FFFD for them, too, and the stream only for the rest.
+
+    Args:
+        token_bytes: returns the bytes of a token, given its id and `is_first`, and whether it stands for a byte.
+        strip: the character to strip from the beginning of the text, and how often at most.
+        to_ids: returns the ids with a token, without skipped ones.
+        errors: the handling of bytes that are not UTF-8, as in `bytes.decode`; "replace" writes U+FFFD for each byte.
+        ids: the ids before the stream, see `DecodeStream`.
+    """
+
+    def __init__(
+        self, token_bytes: TokenBytes, strip: tuple[str, int], to_ids: ToIds, errors: str, ids: Sequence[int]
+    ) -> None:
+        self._token_bytes, self._strip, self._to_ids, self._errors = token_bytes, strip, to_ids, errors
+        self._reset()
+        self.step(ids)
+
+    def _reset(self) -> None:
+        self._run, self._is_first, self._left = b"", True, self._strip[1]
+
+    def _held(self) -> bytes:
+        return self._run
+
+    def step(self, token_ids: int | Sequence[int]) -> str:
+        """Return the text that the next id, or the next few ids, complete; "" if none."""
+        texts = []
+        for token_id in self._to_ids(token_ids):
+            data, is_of_run = self._token_bytes(token_id, is_first=self._is_first)
+            self._is_first = False
+            if is_of_run:
+                self._run += data
+            else:
+                texts += [self._end_run(), data.decode()]
+        return self._stripped("".join([*texts, self._complete()]))
+
+    def finish(self) -> str:
+        """Return the text of the remaining bytes; the stream may then be reused."""
+        text = self.flush()
+        self._reset()
+        return text
+
+    def flush(self) -> str:
+        """Return the text of the remaining bytes, which ids that follow do not complete."""
+        return self._stripped(self._end_run())
+
+    def _complete(self) -> str:
+        """Return the characters of the run that are complete, if it may be UTF-8."""
+        try:
+            text, size = codecs.utf_8_decode(self._run, "strict", False)
+        except UnicodeDecodeError:
+            return ""
+        self._run = self._run[size:]
+        return text
+
+    def _end_run(self) -> str:
+        run, self._run = self._run, b""
+        try:
+            return run.decode()
+        except UnicodeDecodeError:
+            return "\ufffd" * len(run) if self._errors == "replace" else run.decode("utf-8", self._errors)
+
+    def _stripped(self, text: str) -> str:
+        if self._left == 0:
+            return text
+        removed = removed_characters(text, self._strip[0], self._left)
+        self._left = self._left - removed if removed == len(text) else 0
+        return text[removed:]

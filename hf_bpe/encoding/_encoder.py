@@ -216,9 +216,11 @@ class Encoder(Protocol):
 
     def decode_text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
         """Return the text of ids, without skipped ids; `errors` is that of `bytes.decode`."""
+        return self.decode(ids, skipped).decode("utf-8", errors)
 
     def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
-        """Return the text of each row of ids, without skipped ids; `errors` is that of `bytes.decode`."""
+        """Return the text of each row of ids; see `decode_text`."""
+        return [self.decode_text(row, skipped, errors) for row in [*rows]]
 
 
 def make_splitter(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:

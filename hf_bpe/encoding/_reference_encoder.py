@@ -178,12 +178,6 @@ class ReferenceEncoder(Encoder):
     def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
         return [*map(len, self.encode_batch(texts, options, threads))]
 
-    def decode_text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
-        return self.decode(ids, skipped).decode("utf-8", errors)
-
-    def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
-        return [self.decode_text(row, skipped, errors) for row in [*rows]]
-
 
 def _in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:
     """Return the ids of all rows, and the offsets of the rows with the end of the last."""

@@ -18,7 +18,7 @@ from hf_bpe.pretokenizers._byte_level import from_printable
 class FastPipeline(Pipeline):
     """A pipeline with the results of a `tokenizers.Tokenizer`, to which only flags make a token special."""
 
-    special_names = ()
+    names_are_special = False
     shows_matched = True
 
     @classmethod

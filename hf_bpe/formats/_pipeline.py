@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.arguments import as_lists, check_int, short_repr, wrong_type
+from hf_bpe._utils.arguments import as_lists
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.core._model import BPEModel
@@ -23,27 +21,22 @@ from hf_bpe.encoding._encoder import (
     TemplateIds,
     TextEncoder,
     as_tuples,
-    is_skipped,
 )
 from hf_bpe.encoding._factory import make_encoder, share_encoder
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._prefix_cache import PrefixCache
+from hf_bpe.formats._decoder import INVALID_ID_ERRORS, CharacterDecoder, Decoder, shows_normalized_contents
 from hf_bpe.formats._definition import Definition, encoding_options
 from hf_bpe.formats._double_start import warn_of_double_start
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
 from hf_bpe.formats._template import Template, template_ids
-from hf_bpe.formats._text_decoder import CharacterDecodeStream, TextDecoder, shows_normalized_contents
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from hf_bpe.encoding._decode_stream import DecodesBytes, DecodeStream
     from hf_bpe.encoding._layout import Layout
     from hf_bpe.encoding._lazy_encodings import EncodedTexts, Encodings, ToTokens, TypeIds
-
-logger = logging.getLogger(__name__)
-
-INVALID_ID_ERRORS = (KeyError, TypeError, OverflowError, ValueError)
-"""The errors of encoders for ids without a token and for values that are not ids."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +60,11 @@ class Pipeline:
     >>> ids, pipeline.decode(ids), pipeline.decode(ids, skip_special_tokens=True)
     ([[108, 257, 256]], ['low<s>'], ['low'])
     """
+
+    shows_matched: ClassVar[bool] = False
+    """True if the tokens of a call show the white space that added tokens take."""
+    names_are_special: ClassVar[bool] = True
+    """True if named tokens are special, whatever their flags."""
 
     base: Encoder
     added_tokens: Mapping[int, AddedToken] = field(default_factory=dict)
@@ -98,7 +96,7 @@ class Pipeline:
         """Return a pipeline with other values of some arguments, which shares what does not depend on them."""
         other = replace(self, **changes)
         if other.base is self.base and other.added_tokens is self.added_tokens:
-            shared = ("_plain_encoder", "token_tuples", "ids", "text_decoder", "shown_contents")
+            shared = ("_plain_encoder", "token_tuples", "ids", "decoder", "shown_contents")
             vars(other).update({name: vars(self)[name] for name in shared if name in vars(self)})
         return other
 
@@ -260,24 +258,14 @@ class Pipeline:
         """Return a byte for each id that is 1 if decoding skips it."""
         return self._special_ids if skip_special_tokens else b""
 
-    @property
-    def shows_matched(self) -> bool:
-        """True if the tokens of a call show the white space that added tokens take."""
-        return False
-
-    @property
-    def special_names(self) -> Iterable[str]:
-        """The names whose tokens are special, whatever their flags."""
-        return self.names
-
     @cached_property
     def _special_ids(self) -> bytes:
         # `tokenizers` looks the content that it shows up among the contents of special tokens.
         contents = {token.content for token in self.added_tokens.values() if token.special}
         shown = self.shown_contents
         flagged = (i for i, token in self.added_tokens.items() if token.special and shown[i] in contents)
-        named = (token_id for token_id in map(self.id_of_name, self.special_names) if token_id is not None)
-        ids = {*flagged, *named}
+        named = map(self.id_of_name, self.names if self.names_are_special else ())
+        ids = {*flagged, *(token_id for token_id in named if token_id is not None)}
         is_special = bytearray(max(ids, default=-1) + 1)
         for token_id in ids:
             is_special[token_id] = 1
@@ -291,69 +279,38 @@ class Pipeline:
             skip_special_tokens: leave special tokens out.
             name: the name of the argument in messages.
         """
-        skipped, decoder = self.skipped(skip_special_tokens), self.text_decoder
-        if decoder is not None and self.errors != "replace":
-            decoded = (self.decode_bytes(row, skip_special_tokens, name=name) for row in rows)
-            return [data.decode("utf-8", self.errors) for data in decoded]
+        skipped = self.skipped(skip_special_tokens)
         try:
-            return self.decode_known(rows, skipped)
+            return self.decoder.texts(rows, skipped, self.errors)
         except INVALID_ID_ERRORS:
-            if decoder is not None:
-                return decoder.texts([self._known_ids(name, row, skipped) for row in rows], b"")
-            decoded = (self.decode_untrusted(name, row, skip_special_tokens) for row in rows)
-            return [data.decode("utf-8", self.errors) for data in decoded]
-
-    def decode_known(self, rows: Sequence[Any], skipped: bytes) -> list[str]:
-        """Return the text of each row of ids that all have a token; else raise one of `INVALID_ID_ERRORS`."""
-        if self.text_decoder is not None:
-            return self.text_decoder.texts(rows, skipped)
-        return self.encoder.decode_batch([*rows], skipped, self.errors)
+            known = [self.decoder.known_ids(name, row, skipped, self._unknown_id) for row in rows]
+            return self.decoder.texts(known, b"", self.errors)
 
     def decode_bytes(self, ids: Any, skip_special_tokens: bool = False, *, name: str = "ids") -> bytes:
         """Return exactly the bytes of ids."""
-        skipped, decoder = self.skipped(skip_special_tokens), self.text_decoder
+        skipped = self.skipped(skip_special_tokens)
         try:
-            return self.encoder.decode(ids, skipped) if decoder is None else decoder.row_bytes(ids, skipped)
+            return self.decoder.row_bytes(ids, skipped)
         except INVALID_ID_ERRORS:
-            return self.decode_untrusted(name, ids, skip_special_tokens)
+            return self.decoder.row_bytes(self.decoder.known_ids(name, ids, skipped, self._unknown_id), b"")
 
-    def decode_untrusted(self, name: str, ids: Any, skip_special_tokens: bool) -> bytes:
-        """Return the bytes of ids of which the encoder does not know some, with `unk_token` outside the vocabulary."""
-        known_ids = self._known_ids(name, ids, self.skipped(skip_special_tokens))
-        if self.text_decoder is not None:
-            return self.text_decoder.row_bytes(known_ids, b"")
-        unused = {i: text for text, i in self.unused_tokens.items()}  # whose text `tokenizers` takes as it is
-        parts: list[bytes] = []
-        for is_unused, group in groupby(known_ids, unused.__contains__):
-            run = [*group]
-            parts += [unused[i].encode() for i in run] if is_unused else [self.encoder.decode(run, b"")]
-        return b"".join(parts)
+    def decode_stream(self, decode_bytes: DecodesBytes, skips: bool = False, ids: Any = ()) -> DecodeStream:
+        """Return a streaming decoder; see `DecodeStream`."""
+        skipped = self.skipped(skips)
 
-    def _known_ids(self, name: str, ids: Any, skipped: bytes) -> list[int]:
-        """Return ids without skipped ones, and with `unk_token` outside the vocabulary."""
-        if not isinstance(ids, (list, tuple)):
-            raise wrong_type(name, "a row of ids", ids)
-        known_ids: list[int] = []
-        unused = {*self.unused_tokens.values()}
-        for at, each in enumerate(ids):
-            token_id = check_int(f"{name}[{at}]", each)
-            if is_skipped(token_id, skipped):
-                continue
-            if token_id in self.model.vocab or token_id in self.added_tokens or token_id in unused:
-                known_ids.append(token_id)
-            elif self._unknown_id is not None:
-                known_ids.append(self._unknown_id)  # not skipped, although it is a special token
-            else:
-                logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
-        return known_ids
+        def to_ids(ids: Any) -> list[int]:
+            row = [ids] if type(ids) is int else as_lists("token_ids", ids)
+            return self.decoder.known_ids("token_ids", row, skipped, self._unknown_id)
+
+        return self.decoder.stream(decode_bytes, to_ids, self.errors, skips, ids)
 
     @cached_property
-    def text_decoder(self) -> TextDecoder | None:
-        """The decoder of tokens of characters; None if the encoder joins bytes."""
-        if self.decoding is None:
-            return None
+    def decoder(self) -> Decoder:
+        """What turns ids into text and bytes."""
         unused = {token_id: text for text, token_id in self.unused_tokens.items()}
-        return TextDecoder(self.decoding, self.model, unused | self.shown_contents)
+        if self.decoding is not None:
+            return CharacterDecoder(self.decoding, self.model, self.shown_contents, unused)
+        return Decoder(self._plain_encoder, self.shown_contents, unused)
 
     @cached_property
     def shown_contents(self) -> dict[int, str]:
@@ -363,22 +320,6 @@ class Pipeline:
             return {token_id: token.content for token_id, token in tokens}
         apply = self.model.normalization.apply
         return {i: apply(token.content) if token.normalized else token.content for i, token in tokens}
-
-    def character_stream(self, skip_special_tokens: bool = False, ids: Any = ()) -> CharacterDecodeStream | None:
-        """Return a streaming decoder; None if the encoder joins bytes, which a `DecodeStream` decodes.
-
-        Args:
-            skip_special_tokens: leave special tokens out.
-            ids: the ids before the stream, see `DecodeStream`.
-        """
-        if self.text_decoder is None:
-            return None
-        skipped = self.skipped(skip_special_tokens)
-
-        def to_ids(ids: Any) -> list[int]:
-            return self._known_ids("token_ids", [ids] if type(ids) is int else as_lists("token_ids", ids), skipped)
-
-        return CharacterDecodeStream(self.text_decoder, to_ids, self.errors, str(self.decoding), ids)
 
 
 PIPELINE_SETTINGS = tuple(each.name for each in fields(Pipeline) if each.name in SETTINGS and each.name != "template")

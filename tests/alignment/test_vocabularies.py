@@ -12,6 +12,7 @@ from hf_bpe.alignment._token_table import TokenTable
 from hf_bpe.alignment._vocabularies import _equal
 from support.profiles import by_profile
 
+JOINS_BYTES = BPETokenizer.train([], vocab_size=256).pipeline.decoder
 tokens = st.binary(max_size=4) | st.text("ab", max_size=5).map(str.encode)
 
 
@@ -20,7 +21,7 @@ def tables(draw):
     """Draw a table of tokens, some of them twice, special or missing."""
     contents = {token_id: draw(tokens) for token_id in draw(st.sets(st.integers(0, 40), max_size=30))}
     special = np.array(draw(st.lists(st.booleans(), min_size=41, max_size=41)))
-    return TokenTable(contents, special & draw(st.booleans()), None)
+    return TokenTable(contents, special & draw(st.booleans()), JOINS_BYTES)
 
 
 def contents_of(table):

@@ -23,7 +23,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hf_bpe.encoding._lazy_encodings import DeferredEncodings
-from hf_bpe.formats._pipeline import INVALID_ID_ERRORS, Pipeline
+from hf_bpe.formats._decoder import INVALID_ID_ERRORS
+from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._calls.results import batch_encoding, encode_again
 from hf_bpe.tokenizer._calls.rows import are_usual, can_pad, encode_rows, pad_encoded
 from hf_bpe.tokenizer._self_types import AnyTokenizer
@@ -234,17 +235,15 @@ def _texts(pipeline: Pipeline, ids: Any, skipped: bytes) -> str | list[str] | No
             ids = [ids]
         elif type(ids) not in (list, tuple):
             return None
-    if not ids or (pipeline.decoding is not None and pipeline.errors != "replace"):
+    if not ids:
         return None
     try:
         if type(ids[0]) is int:
-            if pipeline.decoding is not None:
-                return pipeline.decode_known([ids], skipped)[0]
-            return pipeline.encoder.decode_text(ids, skipped, pipeline.errors)
+            return pipeline.decoder.text(ids, skipped, pipeline.errors)
         if getattr(ids[0], "ndim", 0) == 1:
             ids = [row.tolist() if hasattr(row, "tolist") else row for row in ids]
         if are_rows_of_ids(ids):
-            return pipeline.decode_known(ids, skipped)
+            return pipeline.decoder.texts(ids, skipped, pipeline.errors)
     except INVALID_ID_ERRORS:
         pass  # what is inherited says what is wrong, or decodes them in another way
     return None

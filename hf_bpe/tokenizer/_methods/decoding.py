@@ -12,7 +12,6 @@ from transformers.utils import logging
 from hf_bpe._utils.arguments import as_lists, check_flag, check_ids, check_sequence, check_strs, refuse_unknown
 from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.formats._folder.config import INSISTS
-from hf_bpe.pretokenizers._byte_level import from_printable, repair_surrogates
 from hf_bpe.tokenizer._calls.direct import TO_TEXT, are_rows_of_ids
 from hf_bpe.tokenizer._options import DECODING
 from hf_bpe.tokenizer._self_types import OwnTokenizer
@@ -68,16 +67,7 @@ class DecodingMethods(OwnTokenizer):
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
         """Return the text of printable tokens."""
-        if (decoder := self.pipeline.text_decoder) is not None:
-            return decoder.string(check_strs("tokens", tokens))
-        added, ids, vocab = self._added_tokens_encoder, self.encoder, self.model.vocab
-        pieces = []
-        for token in check_strs("tokens", tokens):
-            data = vocab.get(added[token] if token in added else ids.get(token, -1))
-            if data is None and token not in added:
-                data = from_printable(token)
-            pieces.append(repair_surrogates(token).encode() if data is None else data)
-        return b"".join(pieces).decode("utf-8", self.errors)
+        return self.pipeline.decoder.string(check_strs("tokens", tokens), self.errors)
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 

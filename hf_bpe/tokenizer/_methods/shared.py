@@ -109,8 +109,7 @@ class SharedMethods(AnyTokenizer):
         'é'
         """
         pipeline, ids = _required(self._decoding_pipeline), as_lists("ids", ids)
-        stream = pipeline.character_stream(check_flag("skip_special_tokens", skip_special_tokens), ids)
-        return stream or DecodeStream(self.decode_bytes, pipeline.errors, skip_special_tokens, ids)
+        return pipeline.decode_stream(self.decode_bytes, check_flag("skip_special_tokens", skip_special_tokens), ids)
 
     def encode_segments(
         self,

@@ -1,0 +1,237 @@
+"""Ids to text and bytes: by joining the bytes of tokens, or by the decoders of a `tokenizer.json`."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from hf_bpe._native_core import native_core
+from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
+from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._decode_stream import CharacterDecodeStream, DecodesBytes, DecodeStream, ToIds
+from hf_bpe.encoding._encoder import Encoder, is_skipped
+from hf_bpe.formats._decoding import decoders_of
+from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8, repair_surrogates
+from hf_bpe.reference._decoding import apply_decoders, decode_tokens, is_byte, removed_characters
+
+# Chains by which each token becomes bytes by itself, and only the beginning of a text depends on its place.
+_BY_TOKENS = re.compile("(?:Replace )*(?:Metaspace )?(?:ByteFallback )?(?:Fuse (?:Strip )?)?")
+
+INVALID_ID_ERRORS = (KeyError, TypeError, OverflowError, ValueError)
+"""The errors of decoders for ids without a token and for values that are not ids."""
+
+logger = logging.getLogger(__name__)
+
+
+class Decoder:
+    """What ids stand for: the bytes of their tokens, joined.
+
+    Ids whose byte in `skipped` is not 0 are left out; an id without a token raises one of `INVALID_ID_ERRORS`.
+
+    Args:
+        encoder: the encoder of the model, with the added tokens.
+        added: id → content of the added tokens.
+        unused: id → text of tokens to which no text is encoded.
+
+    Attributes:
+        is_by_tokens: whether each token becomes bytes by itself, so that there are `contents` and streams.
+        has_bytes: whether some tokens of characters stand for bytes.
+        marks_first: whether the first token of a text has other bytes than elsewhere.
+        stripped, max_stripped: the character that is removed from the beginning of a text, and how often.
+    """
+
+    is_by_tokens, has_bytes, marks_first, stripped, max_stripped = True, False, False, "", 0
+
+    def __init__(self, encoder: Encoder, added: Mapping[int, str], unused: Mapping[int, str]) -> None:
+        self._encoder, self._added, self._unused = encoder, added, unused
+        self._vocab = encoder.model.vocab
+
+    def texts(self, rows: Sequence[Any], skipped: bytes, errors: str) -> list[str]:
+        """Return the text of each row of ids; `errors` is that of `bytes.decode`."""
+        try:
+            return self._encoder.decode_batch([*rows], skipped, errors)
+        except KeyError:
+            if not self._unused:
+                raise
+        return [self.row_bytes(row, skipped).decode("utf-8", errors) for row in rows]
+
+    def text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
+        """Return the text of ids."""
+        return self._encoder.decode_text(ids, skipped, errors)
+
+    def row_bytes(self, ids: Sequence[int], skipped: bytes) -> bytes:
+        """Return the bytes of ids, of which the text is made if they are UTF-8."""
+        try:
+            return self._encoder.decode(ids, skipped)
+        except KeyError:
+            if not self._unused:
+                raise
+        texts = self._unused  # which `tokenizers` takes as they are
+        return b"".join([texts[i].encode() if i in texts else self._encoder.decode([i], skipped) for i in ids])
+
+    def string(self, tokens: Sequence[str], errors: str) -> str:
+        """Return the text of printable tokens."""
+        ids = {content: token_id for token_id, content in self._added.items()}
+        pieces = []
+        for token in tokens:
+            data = self._vocab.get(ids[token]) if token in ids else from_printable(token)
+            pieces.append(repair_surrogates(token).encode() if data is None else data)
+        return b"".join(pieces).decode("utf-8", errors)
+
+    def stream(self, decode_bytes: DecodesBytes, to_ids: ToIds, errors: str, skips: bool, ids: Any) -> DecodeStream:
+        """Return a streaming decoder; see `DecodeStream`, and `CharacterDecodeStream` for `to_ids`."""
+        return DecodeStream(decode_bytes, errors, skips, ids)
+
+    @property
+    def contents(self) -> Mapping[int, bytes]:
+        """Id → bytes of each token where it is not the first of a text; a ValueError unless `is_by_tokens`."""
+        texts = {**self._unused, **self._added}
+        return {token_id: text.encode() for token_id, text in texts.items()} | dict(self._vocab)
+
+    def token_bytes(self, token_id: int, *, is_first: bool) -> tuple[bytes, bool]:
+        """Return the bytes of a token, and whether it is one of characters that stands for a byte."""
+        return self.row_bytes([token_id], b""), False
+
+    def removed(self, ids: Sequence[int], data: bytes) -> int:
+        """Return how many bytes decoding strips from the bytes of ids."""
+        stripped, size = self.stripped.encode(), 0
+        if self.max_stripped == 0 or not data.startswith(stripped):
+            return 0
+        run = b""  # of byte tokens at the beginning, which are U+FFFD if they are not UTF-8 together
+        for at, token_id in enumerate(ids):
+            byte, is_of_run = self.token_bytes(token_id, is_first=at == 0)
+            if not is_of_run:
+                break
+            run += byte
+        if not is_utf8(run):
+            return 0
+        while size < self.max_stripped * len(stripped) and data.startswith(stripped, size):
+            size += len(stripped)
+        return size
+
+    def known_ids(self, name: str, ids: Any, skipped: bytes, unknown_id: int | None) -> list[int]:
+        """Return ids without skipped ones, and with `unknown_id` outside the vocabulary; None to leave these out."""
+        if not isinstance(ids, (list, tuple)):
+            raise wrong_type(name, "a row of ids", ids)
+        known_ids: list[int] = []
+        for at, each in enumerate(ids):
+            token_id = check_int(f"{name}[{at}]", each)
+            if is_skipped(token_id, skipped):
+                continue
+            if token_id in self._vocab or token_id in self._added or token_id in self._unused:
+                known_ids.append(token_id)
+            elif unknown_id is not None:
+                known_ids.append(unknown_id)  # not skipped, although it is a special token
+            else:
+                logger.warning("id %s is not in the vocabulary; it is skipped", short_repr(token_id))
+        return known_ids
+
+
+class CharacterDecoder(Decoder):
+    """The decoder of tokens of characters.
+
+    Most files have decoders that replace a character, join bytes and strip a space from the beginning. Then the core
+    joins the bytes of tokens; only rows with invalid UTF-8 are left to the definition, `reference.decode_tokens`.
+
+    Args:
+        decoding: the decoders, see `canonical_decoding`.
+        model: the model.
+        added, unused: see `Decoder`.
+    """
+
+    def __init__(self, decoding: str, model: BPEModel, added: Mapping[int, str], unused: Mapping[int, str]) -> None:
+        self._vocab, self._added, self._unused = model.vocab, added, unused
+        self._decoding, self._decoders = decoding, (decoders := decoders_of(decoding))
+        self._tokens = {token_id: token.decode() for token_id, token in model.vocab.items()} | {**unused, **added}
+        kinds = [decoder["type"] for decoder in decoders]
+        self.is_by_tokens = _BY_TOKENS.fullmatch("".join(f"{kind} " for kind in kinds)) is not None
+        self._of_tokens = [each for each in decoders if each["type"] in ("Replace", "Metaspace")]
+        # A first token before it stands for what the first token of a text is not.
+        self.marks_first = any(each["type"] == "Metaspace" and each["prepend_scheme"] != "never" for each in decoders)
+        self.has_bytes = "ByteFallback" in kinds
+        strip = decoders[-1] if self.is_by_tokens and kinds and kinds[-1] == "Strip" else {}
+        self.stripped, self.max_stripped = strip.get("content", ""), strip.get("start", 0)
+        self._native: Any = None
+        self._bytes: dict[int, bytes] = {}
+        if self.is_by_tokens:
+            texts = self._replaced([*self._tokens.values()])
+            self._bytes = dict(zip(self._tokens, map(self._as_bytes, texts), strict=True))
+            native = native_core()
+            if native is not None and all(self._bytes.values()):
+                self._native = native.Encoder(model, _no_rebuild, self._bytes, [], None)
+
+    def texts(self, rows: Sequence[Any], skipped: bytes, errors: str) -> list[str]:
+        if errors != "replace":
+            return [self.row_bytes(row, skipped).decode("utf-8", errors) for row in rows]
+        if self._native is None or self.marks_first:
+            return [self._text(row, skipped) for row in rows]
+        try:
+            texts: list[str] = self._native.decode_batch([*rows], skipped, "strict")
+        except UnicodeDecodeError:
+            return [self._text(row, skipped) for row in rows]
+        if self.max_stripped:
+            return [text[removed_characters(text, self.stripped, self.max_stripped) :] for text in texts]
+        return texts
+
+    def text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
+        return self.texts([ids], skipped, errors)[0]
+
+    def row_bytes(self, ids: Sequence[int], skipped: bytes) -> bytes:
+        if not self.is_by_tokens:
+            return self._text(ids, skipped).encode()
+        kept = [token_id for token_id in ids if not is_skipped(token_id, skipped)]
+        data = b"".join(map(self._bytes.__getitem__, kept))
+        if self.marks_first and kept:
+            data = self.token_bytes(kept[0], is_first=True)[0] + data[len(self._bytes[kept[0]]) :]
+        return data[self.removed(kept, data) :]
+
+    @property
+    def contents(self) -> Mapping[int, bytes]:
+        self._check_by_tokens("bytes of ids")
+        return self._bytes
+
+    def token_bytes(self, token_id: int, *, is_first: bool) -> tuple[bytes, bool]:
+        data = self._bytes[token_id]
+        if is_first and self.marks_first:
+            data = self._as_bytes(decode_tokens(self._of_tokens, [self._tokens[token_id]]))
+        return data, self.has_bytes and is_byte(self._replaced([self._tokens[token_id]])[0]) is not None
+
+    def string(self, tokens: Sequence[str], errors: str) -> str:
+        return decode_tokens(self._decoders, [*map(repair_surrogates, tokens)])
+
+    def stream(self, decode_bytes: DecodesBytes, to_ids: ToIds, errors: str, skips: bool, ids: Any) -> DecodeStream:
+        self._check_by_tokens("decode_stream")
+        return CharacterDecodeStream(self.token_bytes, (self.stripped, self.max_stripped), to_ids, errors, ids)
+
+    def _check_by_tokens(self, name: str) -> None:
+        if not self.is_by_tokens:
+            raise ValueError(f"{name}: the decoder {self._decoding:.200} makes text of several tokens at once")
+
+    def _text(self, ids: Sequence[int], skipped: bytes) -> str:
+        kept = [self._tokens[token_id] for token_id in ids if not is_skipped(token_id, skipped)]
+        return decode_tokens(self._decoders, kept)
+
+    def _replaced(self, tokens: Sequence[str]) -> list[str]:
+        return apply_decoders(self._of_tokens, ["", *tokens])[1:]  # after a token, so that none is the first
+
+    def _as_bytes(self, text: str) -> bytes:
+        byte = is_byte(text) if self.has_bytes else None
+        return text.encode() if byte is None else bytes([byte])
+
+
+@cache
+def shows_normalized_contents() -> bool:
+    """Return whether `tokenizers` shows and decodes added tokens as normalized, which depends on its version."""
+    from tokenizers import AddedToken, Tokenizer, models, normalizers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.add_tokens([AddedToken("A", normalized=True)])
+    return bool(tokenizer.id_to_token(0) == "a")
+
+
+def _no_rebuild(*args: object) -> None:
+    raise TypeError("a table of tokens has no pickle")
