@@ -1,12 +1,17 @@
-"""Public names of a package that are imported on first use, because their modules import slow libraries."""
+"""What is imported on first use: public names of a package, whose modules import slow libraries, and `regex`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from hf_bpe._utils.advice import no_advice
+
+if TYPE_CHECKING:
+    import regex
 
 
 def lazy_exports(
@@ -34,7 +39,9 @@ def lazy_exports(
     def getattr_of_package(name: str) -> object:
         if name in modules:
             with no_advice():
-                return getattr(import_module(modules[name]), name)
+                value = getattr(import_module(modules[name]), name)
+            setattr(sys.modules[package], name, value)  # so that the next access does not come here
+            return value
         if name in submodules:
             return import_module(f"{package}.{name}")
         other = None if name.startswith("_") else other_names().get(name)
@@ -47,3 +54,11 @@ def lazy_exports(
         return sorted({*own, *getattr(module, "__all__", ()), *modules, *submodules})
 
     return getattr_of_package, dir_of_package
+
+
+@cache
+def compiled(expression: str) -> regex.Pattern[str]:
+    """Return an expression compiled by `regex`, which takes as long to import as a tenth of a command."""
+    import regex  # for characters beyond ASCII, which many a text does not have
+
+    return regex.compile(expression)

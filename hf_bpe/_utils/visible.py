@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 from itertools import groupby
 from typing import NamedTuple
 
-import regex
+from hf_bpe._utils.lazy_exports import compiled
 
 # Bluish and yellowish colors alternate, which people with any common kind of color blindness can distinguish, so
 # neighbors differ for everybody. Text is black on the light colors and white on the dark ones.
@@ -18,11 +19,13 @@ _SIGNS = {" ": "·", "\t": "→", "\n": "↵"}
 _MEANINGS = {"·": "space", "→": "tab", "↵": "newline", "◌": "combining mark"}
 _LONGEST_RUN = 3  # of equal signs that a folded token shows
 # Characters without width or ink: controls (also bidirectional ones), spaces, joiners, fillers; bytes as surrogates.
-_UNSEEN = regex.compile(r"([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800])")
-_JOINS = regex.compile(r"\p{M}")
+_UNSEEN = r"([\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800])"
+_UNSEEN_ASCII = re.compile(r"([\x00-\x20\x7f])")
+_JOINS = r"\p{M}"
 # Characters that control a terminal instead of being shown: controls except newline and tab, bidirectional controls and
 # separators; also bytes of file names that are not text.
-_UNPRINTABLE = regex.compile(r"[[\p{Cc}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}]--[\n\t]]", regex.VERSION1)
+_UNPRINTABLE = r"(?V1)[[\p{Cc}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}]--[\n\t]]"
+_LINES = dict.fromkeys(map(ord, "\n\t"))
 
 # JupyterLab aligns the cells of all tables on the right, with a selector that outweighs one of a class.
 STYLE = """
@@ -104,11 +107,12 @@ def pieces(token: bytes) -> list[VisiblePart]:
     '<U+200B>é<e4><bd>'
     """
     parts = []
-    for number, part in enumerate(_UNSEEN.split(token.decode("utf-8", "surrogateescape"))):
+    unseen = _UNSEEN_ASCII if token.isascii() else compiled(_UNSEEN)
+    for number, part in enumerate(unseen.split(token.decode("utf-8", "surrogateescape"))):
         if number % 2:
             parts.append(VisiblePart(_sign(part), True))
         elif part:
-            parts += [VisiblePart("◌", True)] if _JOINS.match(part) else []
+            parts += [VisiblePart("◌", True)] if not part.isascii() and compiled(_JOINS).match(part) else []
             parts.append(VisiblePart(part, False))
     return parts
 
@@ -194,7 +198,9 @@ def printable(text: str) -> str:
     >>> printable("caf\xe9\x1b[31m.txt")
     'café<U+001B>[31m.txt'
     """
-    return text if text.isascii() and text.isprintable() else _UNPRINTABLE.sub(lambda match: _sign(match[0]), text)
+    if text.translate(_LINES).isprintable():
+        return text
+    return compiled(_UNPRINTABLE).sub(lambda match: _sign(match[0]), text)
 
 
 def _sign(char: str) -> str:

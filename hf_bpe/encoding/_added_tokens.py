@@ -10,10 +10,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import regex
 from tokenizers import AddedToken
 
 from hf_bpe._utils.cached_property import cached_property
+from hf_bpe._utils.lazy_exports import compiled
 from hf_bpe.encoding._token_finder import TokenFinder
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
@@ -200,8 +200,8 @@ def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int], texts: M
 
 def _in_word(text: str, start: int, stop: int) -> bool:
     before, after = text[start - 1 : start] if start else "", text[stop : stop + 1]
-    return any(_WORD.match(hide_newer(char)) for char in (before, after))
+    return any(compiled(_WORD).match(hide_newer(char)) for char in (before, after))
 
 
 # Word characters by Rust's regex, as in Unicode's annex 18.
-_WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")
+_WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import regex
 
+from hf_bpe._utils.lazy_exports import compiled
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options, make_splitter
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
@@ -18,7 +18,7 @@ from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 _WINDOW = 1 << 10  # characters at the end of the text in which a boundary is searched for
 _LOOKED_AT = 3  # the characters of the longest contraction
 _UNSURE = 4  # characters at the end that later text may join
-_RUN = regex.compile(r"[\p{L}\p{M}]++|\s++|[^\p{L}\p{M}\s]++")
+_RUN = r"[\p{L}\p{M}]++|\s++|[^\p{L}\p{M}\s]++"
 
 
 class SettledCuts:
@@ -55,7 +55,7 @@ class SettledCuts:
         start = self._start_of_window(text, stop) if self._is_possible and stop > 0 else None
         if start is None:
             return 0
-        runs = [match.start() for match in _RUN.finditer(hide_newer(text[start:stop]))]
+        runs = [match.start() for match in compiled(_RUN).finditer(hide_newer(text[start:stop]))]
         # The last run that is followed by another one.
         ends = [start + begin for begin in runs[1:] if start + begin + _LOOKED_AT <= stop]
         if not ends:

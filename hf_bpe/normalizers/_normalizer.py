@@ -14,15 +14,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, Literal
-
-import regex
+from typing import TYPE_CHECKING, Any, Literal
 
 from hf_bpe._utils.arguments import wrong_type
 from hf_bpe._utils.cached_property import cached_property
+from hf_bpe._utils.lazy_exports import compiled
 from hf_bpe.normalizers._backend import Backend, ByteAlignment, joined, unmoved, utf8
 from hf_bpe.normalizers._growth import FORMS, check_growth
 from hf_bpe.normalizers._steps import WRITES_SPACE, Step, parse_steps
+
+if TYPE_CHECKING:
+    import regex
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 # They normalize a segment, a character with the marks that join it, in the same way wherever it stands.
@@ -274,16 +276,16 @@ class Normalizer:
 
     @cached_property
     def _joined(self) -> regex.Pattern[str]:
-        return regex.compile(_JOINED_BY.get(self.canonical, _JOINED_BY_OTHERS))
+        return compiled(_JOINED_BY.get(self.canonical, _JOINED_BY_OTHERS))
 
     @cached_property
     def _segment(self) -> regex.Pattern[str]:
-        return regex.compile(rf"(?s:.){self._joined.pattern}*+")
+        return compiled(rf"(?s:.){self._joined.pattern}*+")
 
     @cached_property
     def _part(self) -> regex.Pattern[str]:
         joined = self._joined.pattern
-        return regex.compile(rf"(?:[\x00-\x7f](?!{joined}))++|(?s:.){joined}*+")
+        return compiled(rf"(?:[\x00-\x7f](?!{joined}))++|(?s:.){joined}*+")
 
     @cached_property
     def _backend(self) -> Backend:

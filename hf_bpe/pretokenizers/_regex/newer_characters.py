@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-import regex
-
-from hf_bpe.pretokenizers._regex.properties import unassigned
+from hf_bpe._utils.lazy_exports import compiled
 
 # Unicode 17 moved U+0295 from Ll to Lo; U+0252 is Ll in both.
 RECATEGORIZED = {0x0295: 0x0252}
-_ASSIGNED = regex.compile(r"\P{Cn}+")
 NONCHARACTER = 0xFDD0  # a noncharacter in every version of Unicode, so of category Cn like the hidden ones
 
 
@@ -26,10 +23,12 @@ def hide_newer(text: str) -> str:
 @lru_cache(maxsize=1)
 def stand_ins() -> tuple[re.Pattern[str], dict[int, int]]:
     """Return an expression for characters that the installed `regex` knows beyond Unicode 16.0, and their stand-ins."""
+    from hf_bpe.pretokenizers._regex.properties import unassigned  # ASCII does not need these tables
+
     table = dict(RECATEGORIZED)
     members = "".join(map(chr, RECATEGORIZED))
     for first, last in unassigned():
-        for match in _ASSIGNED.finditer("".join(map(chr, range(first, last + 1)))):
+        for match in compiled(r"\P{Cn}+").finditer("".join(map(chr, range(first, last + 1)))):
             table.update((ord(char), NONCHARACTER) for char in match.group())
             members += f"{chr(first + match.start())}-{chr(first + match.end() - 1)}"
     # `re` rather than `regex`, because it tests a class with a bitmap. No member of the class needs escaping.
