@@ -8,14 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hf_bpe._utils.lazy_exports import lazy_exports
-from hf_bpe._utils.progress import Event, Listener
 from hf_bpe._version import __version__
-from hf_bpe.core._model import BPEModel
-from hf_bpe.counting._count import count
-from hf_bpe.counting._sources import Source, plan
-from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.tokenizer._auto import register_when_imported
-from hf_bpe.training._train import train, train_bpe
 
 if TYPE_CHECKING:
     # So that type checkers know `hf_bpe.editing` after `import hf_bpe`, too.
@@ -37,9 +31,15 @@ if TYPE_CHECKING:
     from hf_bpe import token_files as token_files
     from hf_bpe import tokenizer as tokenizer
     from hf_bpe import training as training
+    from hf_bpe._utils.progress import Event, Listener
+    from hf_bpe.core._model import BPEModel
+    from hf_bpe.counting._count import count
+    from hf_bpe.counting._sources import Source, plan
+    from hf_bpe.counting._word_counts import WordCounts
     from hf_bpe.fast._accelerate import accelerate, patch_transformers, unpatch_transformers
     from hf_bpe.fast._tokenization_fast import BPETokenizerFast
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
+    from hf_bpe.training._train import train, train_bpe
 
 __all__ = [
     "BPEModel",
@@ -73,10 +73,16 @@ def _other_names() -> Mapping[str, str]:
 
 
 if not TYPE_CHECKING:  # or type checkers would take any name
-    # These import transformers, or are not needed by most programs.
+    # On first use: transformers and numpy take a second, and a program or a command needs few of these.
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
+            "_utils.progress": "Event Listener",
+            "core._model": "BPEModel",
+            "counting._count": "count",
+            "counting._sources": "Source plan",
+            "counting._word_counts": "WordCounts",
+            "training._train": "train train_bpe",
             "tokenizer._tokenization_bpe": "BPETokenizer",
             "fast._tokenization_fast": "BPETokenizerFast",
             "fast._accelerate": "accelerate patch_transformers unpatch_transformers",

@@ -4,16 +4,11 @@ All take the tokenizers of hf_bpe and any fast tokenizer of transformers with a 
 fallback; only a `Translator` writes the ids of a tokenizer of hf_bpe. They need the native core.
 """
 
-from typing import TYPE_CHECKING
-
-from hf_bpe._utils.lazy_exports import lazy_exports
-
-if TYPE_CHECKING:
-    from hf_bpe.alignment._align import Alignment, align
-    from hf_bpe.alignment._pairs import EncodedPair, encode_pair
-    from hf_bpe.alignment._spans import Spans, TokenBytes, spans, token_bytes
-    from hf_bpe.alignment._translator import Translator
-    from hf_bpe.alignment._vocabularies import PrefixMap, SharedIds, SparseRows, prefix_map, shared_ids
+from hf_bpe.alignment._align import Alignment, align
+from hf_bpe.alignment._pairs import EncodedPair, encode_pair
+from hf_bpe.alignment._spans import Spans, TokenBytes, spans, token_bytes
+from hf_bpe.alignment._translator import Translator
+from hf_bpe.alignment._vocabularies import PrefixMap, SharedIds, SparseRows, prefix_map, shared_ids
 
 __all__ = [
     "Alignment",
@@ -31,15 +26,3 @@ __all__ = [
     "spans",
     "token_bytes",
 ]
-
-# `import hf_bpe` needs neither numpy nor tokenizers, which these import.
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "_align": "Alignment align",
-        "_pairs": "EncodedPair encode_pair",
-        "_spans": "Spans TokenBytes spans token_bytes",
-        "_translator": "Translator",
-        "_vocabularies": "PrefixMap SharedIds SparseRows prefix_map shared_ids",
-    },
-)

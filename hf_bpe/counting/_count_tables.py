@@ -7,13 +7,13 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Union
 
+from hf_bpe import reference
 from hf_bpe._native_core import native_core, require_core
 from hf_bpe._utils.processes import usable_cores
 from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._readers import Batch
 from hf_bpe.counting._runs import RunOfCounts, RunStream
 from hf_bpe.counting._settings import CountSettings
-from hf_bpe.reference._encoder import count_pre_tokens
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter
@@ -90,7 +90,7 @@ class ReferenceCountTable:
         pattern, special_tokens = self._settings.pattern, self._settings.special_tokens
         for batch in batches:
             documents = itertools.chain.from_iterable(text.documents(pattern, special_tokens) for text in batch.texts)
-            for word, count in count_pre_tokens(documents, pattern).items():
+            for word, count in reference.count_pre_tokens(documents, pattern).items():
                 self._counts[word] += count * weight
             show(batch.read)
         yield from ()

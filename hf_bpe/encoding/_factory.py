@@ -6,10 +6,10 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hf_bpe import reference
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding import _safe_cuts as cuts
 from hf_bpe.pretokenizers._native import compile_natively, native_pattern
-from hf_bpe.reference import _encoder as reference
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 TieBreak = Literal["lexicographic", "huggingface"]
+InitialAlphabet = Literal["bytes", "observed"]
 
 
 def _number(minimum: int) -> Check:

@@ -7,11 +7,14 @@ waits for the import and then removes itself. transformers has no entry point fo
 
 from __future__ import annotations
 
-import importlib.abc
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
 
 _AUTO_MODULE = "transformers.models.auto.tokenization_auto"
 
@@ -38,7 +41,8 @@ def _register(module: ModuleType) -> None:
     module.AutoTokenizer.register(HfBpeConfig, BPETokenizer, exist_ok=True)
 
 
-class _AutoTokenizerFinder(importlib.abc.MetaPathFinder):
+# Neither class has a base of `importlib.abc`, which takes longer to import than all else here.
+class _AutoTokenizerFinder:
     """Delegate to the other finders for AutoTokenizer's module, and register once it is loaded."""
 
     def find_spec(
@@ -50,12 +54,12 @@ class _AutoTokenizerFinder(importlib.abc.MetaPathFinder):
         others = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
         spec = next(filter(None, (finder.find_spec(fullname, path, target) for finder in others)), None)
         if spec is not None and spec.loader is not None:
-            spec.loader = _RegisteringLoader(spec.loader)
+            spec.loader = _RegisteringLoader(spec.loader)  # type: ignore[assignment]
         return spec
 
 
-class _RegisteringLoader(importlib.abc.Loader):
-    def __init__(self, loader: importlib.abc.Loader) -> None:
+class _RegisteringLoader:
+    def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
     def __getattr__(self, name: str) -> object:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from hf_bpe import reference
 from hf_bpe._native_core import native_core, require_core
 from hf_bpe.counting._native import HasRun, run_factory
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.pretokenizers._pattern import GPT2, Pattern
-from hf_bpe.reference import _trainer as reference
 from hf_bpe.reference import _training_alphabet as reference_alphabet
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityMerges, ParityOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from hf_bpe._utils.arguments import check_real
 from hf_bpe.core._alphabet import BYTES, Alphabet, CharacterAlphabet
@@ -15,10 +15,9 @@ from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
+from hf_bpe.reference._options import InitialAlphabet
 from hf_bpe.reference._training_alphabet import TrainingAlphabet, choose_characters
 from hf_bpe.training._dispatch import count_characters
-
-InitialAlphabet = Literal["bytes", "observed"]
 
 COVERAGE = 0.9995
 """The default of `character_coverage`, which is SentencePiece's."""

@@ -22,9 +22,9 @@ from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._pattern import AnyPattern
-from hf_bpe.reference._options import LearningKeywords, LearningOptions
+from hf_bpe.reference._options import InitialAlphabet, LearningKeywords, LearningOptions
 from hf_bpe.training._checkpoint import check_logs
-from hf_bpe.training._initial_alphabet import InitialAlphabet, check_coverage, initial_alphabet_for
+from hf_bpe.training._initial_alphabet import check_coverage, initial_alphabet_for
 from hf_bpe.training._learning import LearningSettings
 from hf_bpe.training._parity import Parity, ParityPlan, check_parity
 from hf_bpe.training._plan import NamedText, Plan

@@ -6,6 +6,7 @@ import sys
 from importlib import metadata, resources
 
 import hf_bpe
+from support.processes import run_code
 
 
 def test_the_public_names_are_these_and_all_are_there():
@@ -28,6 +29,11 @@ def test_the_public_names_are_these_and_all_are_there():
     ]
     for name in hf_bpe.__all__:
         assert getattr(hf_bpe, name) is not None
+
+
+def test_importing_the_package_imports_no_other_library():
+    names = "numpy", "regex", "rich", "tokenizers", "tqdm", "transformers"
+    assert run_code(f"import hf_bpe\nprint(json.dumps([name for name in {names} if name in sys.modules]))") == []
 
 
 def test_versions_agree():
