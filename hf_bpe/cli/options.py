@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args, get_type_hints
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
+from hf_bpe._utils.arguments import MAX_INT64
 from hf_bpe._utils.option_fields import option_fields, paragraphs_of
 
 EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
@@ -19,6 +22,7 @@ SPLIT = (
 )
 
 _SIZE = re.compile(r"([0-9]{1,12})(?:\.([0-9]{1,6}))?(k|M|Ki|Mi)?", re.IGNORECASE)
+_INT = re.compile(r"0|[1-9][0-9]{0,17}")
 _METAVARS = {int: "N", float: "X"}
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "ki": 1024, "mi": 1024**2}
 
@@ -93,6 +97,41 @@ def adds_options(
 def argument(name: str, help: str, **settings: Any) -> Any:
     """Return the annotation that makes a parameter an argument."""
     return typer.Argument(metavar=name, help=help, **settings)
+
+
+class PlainValues:
+    """The conversion of plain values of a parameter; whatever else there is, and every error, is left to typer.
+
+    From 0.27 on typer converts even a str by pydantic, whose import takes as long as a command.
+    """
+
+    def __init__(self, by_typer: Callable[[], Any]) -> None:
+        self._by_typer = by_typer
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> object:
+        """Convert what was given on the command line, or the default."""
+        kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+        try:
+            if value is None:
+                return () if param.multiple or param.nargs == -1 else None
+            if get_origin(kind) is list and isinstance(value, (list, tuple)):
+                return [_plain(get_args(kind)[0], info, each) for each in value]
+            return _plain(kind, info, value)
+        except (TypeError, ValueError, typer.BadParameter):
+            return self._by_typer().coerce(value, param=param, ctx=ctx)
+
+
+def _plain(kind: type, info: Any, value: Any) -> object:
+    """Convert a value; raise a ValueError for what is wrong or not plain."""
+    if info.parser is not None:
+        return info.parser(value)
+    if type(value) is kind or (get_origin(kind) is Literal and value in get_args(kind)):
+        return value
+    if kind is int and _INT.fullmatch(value) and (info.min or 0) <= int(value) <= (info.max or MAX_INT64):
+        return int(value)
+    if kind is Path and (os.access(value, os.R_OK) or not Path(value).exists()):  # typer refuses unreadable files
+        return Path(value)
+    raise ValueError(value)
 
 
 def size_of_at_least(minimum: int) -> Callable[[Any], int]:

@@ -22,7 +22,7 @@ from hf_bpe._version import __version__
 from hf_bpe.cli import messages
 from hf_bpe.cli.errors import error_message, usage_message, words_of_shell
 from hf_bpe.cli.messages import colored_help, log_to_stderr, say
-from hf_bpe.cli.options import EXAMPLE, option
+from hf_bpe.cli.options import EXAMPLE, PlainValues, option
 from hf_bpe.cli.panels import write_commands, write_options
 from hf_bpe.cli.suggestions import no_such_command
 from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, set_downloads
@@ -34,7 +34,17 @@ class Terminated(KeyboardInterrupt):
     """Raised for SIGTERM, which ends a command like Ctrl-C."""
 
 
-class InterruptibleCommand(TyperCommand):
+class _WithPlainValues:
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if "get_runtime_param" in dir(type(param)) and "get_runtime_param" not in vars(param):
+                param.get_runtime_param = functools.partial(PlainValues, param.get_runtime_param)
+        return params
+
+
+class InterruptibleCommand(_WithPlainValues, TyperCommand):
     """A command, which says what an interruption leaves."""
 
     def get_help(self, ctx: Any) -> str:
@@ -68,7 +78,7 @@ def _what_is_kept(ctx: Any) -> str:
     return f"the work so far is kept in {ctx.params['work_dir']}; resume with: {shlex.join(['hf-bpe', *sys.argv[1:]])}"
 
 
-class Commands(TyperGroup):
+class Commands(_WithPlainValues, TyperGroup):
     """The command group, which turns exceptions into one line on standard error and an exit code."""
 
     def get_help(self, ctx: Any) -> str:
