@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.style import Style
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import LIGHT, fold, fragment, html_in_color, page, pieces, plain
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
-from hf_bpe.core._model import BPEModel, Merge
+from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._merge_trees import last_pair
 from hf_bpe.pretokenizers._byte_level import from_printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 _SHOWN = 12  # tokens in an error
 
@@ -44,6 +44,9 @@ class MergeTree:
     __repr__ = __str__
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.style import Style  # slow to import, and only colors need it
+        from rich.text import Text
+
         for guide, node, color in self._walk():
             style = Style(color="black", bgcolor=LIGHT[color])
             label = f"  {node.id}  {node.kind}"
@@ -147,7 +150,6 @@ class MergeTrees:
 
     def __init__(self, model: BPEModel) -> None:
         self._model = model
-        self._encoder = make_encoder(model)
         self._special_ids = {*model.special_ids().values()}
 
     def tree(self, token_id: int) -> MergeTree:
@@ -157,7 +159,7 @@ class MergeTrees:
         kinds = {token_id: "special token"} if special else {}
         needed = [token_id]
         for each in needed:  # grows during the loop
-            rank, kind = None if special else self.rank(each), self._symbol_kind(vocab[each])
+            rank, kind = None if special else self.rank(each, is_part=each != token_id), self._symbol_kind(vocab[each])
             if rank is not None:
                 first, second = self._model.merges[rank]
                 kinds[each], children[each] = f"merge {rank}", (self._ids[first], self._ids[second])
@@ -172,17 +174,23 @@ class MergeTrees:
             trees[each] = MergeTree(each, vocab[each], kinds[each], made_of)
         return trees[token_id]
 
-    def rank(self, token_id: int) -> int | None:
-        """Return the rank of the last merge that makes a token from its bytes; None if no merges make it."""
+    def rank(self, token_id: int, *, is_part: bool = False) -> int | None:
+        """Return the rank of the last merge that makes a token from its bytes; None if no merges make it.
+
+        Whatever is a part of another token's tree, merges make.
+        """
         token = self._model.vocab[token_id]
         ranks = self._ranks_by_result.get(token)
-        if ranks is None or token_id in self._special_ids or len(self._encoder.merge_words([token], 0)[0]) != 1:
+        if ranks is None or token_id in self._special_ids:
             return None
-        if len(ranks) == 1:
+        if is_part and len(ranks) == 1:
             return ranks[0]
-        pair = last_pair(self._model.alphabet.symbols(token), lambda first, second: self._ranks.get((first, second)))
-        assert pair is not None  # or it would be unreachable
-        return self._ranks[pair]
+        pair = last_pair(self._model.alphabet.symbols(token), self._rank_of)
+        return None if pair is None else self._rank_of(*pair)
+
+    def _rank_of(self, first: bytes, second: bytes) -> int | None:
+        ranks = self._ranks_by_result.get(first + second, ())
+        return next((rank for rank in ranks if self._model.merges[rank] == (first, second)), None)
 
     def _symbol_kind(self, token: bytes) -> str | None:
         """Return what a token is that merges begin with; None for all others."""
@@ -203,10 +211,6 @@ class MergeTrees:
     @cached_property
     def _ids(self) -> dict[bytes, int]:
         return {token: token_id for token_id, token in self._model.vocab.items()}
-
-    @cached_property
-    def _ranks(self) -> dict[Merge, int]:
-        return {merge: rank for rank, merge in enumerate(self._model.merges)}
 
     @cached_property
     def _ranks_by_result(self) -> dict[bytes, list[int]]:

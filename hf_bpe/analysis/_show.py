@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
-from typing import Literal, NamedTuple
-
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.style import Style
-from rich.text import Text
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hf_bpe._utils.arguments import check_int, wrong_type
 from hf_bpe._utils.cached_property import cached_property
@@ -21,9 +17,11 @@ from hf_bpe.encoding._added_tokens import AddedTokenSplitter
 from hf_bpe.encoding._encoder import AnyText, as_str
 from hf_bpe.encoding._factory import pre_tokenize
 
-_ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals with 16 colors, which the terminal defines
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.text import Text
 
-_FAINT = Style(color="grey37")
+_ANSI = ("cyan", "yellow", "magenta", "green")  # for terminals with 16 colors, which the terminal defines
 
 
 class ShownToken(NamedTuple):
@@ -170,13 +168,17 @@ class Shown:
 
     def colored(self, color_system: str | None = "truecolor") -> Text:
         """Return the tokens in colors, for a terminal with a `color_system` of rich."""
+        from rich.style import Style  # here and below, because rich is slow to import, and only colors need it
+        from rich.text import Text
+
+        faint = Style(color="grey37")
         palette = _ANSI if color_system in ("standard", "windows") else LIGHT
         text = Text(overflow="fold")
         for number, token in enumerate(self.tokens):
             color = palette[number % len(palette)]
             style = Style(color="black", bgcolor=color, bold=token.is_added, underline=token.is_added)
             for piece in pieces(token.data):
-                text.append(piece.text, style + _FAINT if piece.is_sign else style)
+                text.append(piece.text, style + faint if piece.is_sign else style)
                 if piece.ends_line and not self.has_ids:
                     text.append("\n")
             if self.has_ids:
@@ -187,8 +189,10 @@ class Shown:
         return text
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
         yield self.colored(console.color_system)
-        yield Text(self.summary, Style(dim=True))
+        yield Text(self.summary, "dim")
 
     def to_html(self, title: str = "Tokens") -> str:
         """Return a self-contained HTML page that describes each token when it is pointed at, tapped or focused."""

@@ -47,6 +47,7 @@ _SHOW_EXAMPLE = (
 )
 _TOKEN_HELP = "The token as text, or as in vocab.json."
 _TREE_EXAMPLE = "hf-bpe tree my-tokenizer ' the'\n  hf-bpe tree my-tokenizer --id 262"
+_FORCE_COLORS = {"FORCE_COLOR", "TTY_COMPATIBLE"}  # by which rich takes a file for a terminal
 _Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
 _Html = Annotated[Path | None, option(_HTML_HELP, metavar="FILE")]
 _Color = Annotated[
@@ -218,7 +219,10 @@ def _save(page: str, file: Path) -> None:
 
 def _print(plain: str, colored: Callable[[str | None], RenderableType], color: bool | None) -> None:
     """Print with or without colors, always in UTF-8, because few other encodings have the signs."""
-    from rich.console import Console
+    if color is False or (color is None and not sys.stdout.isatty() and not _FORCE_COLORS & {*os.environ}):
+        _write(plain)
+        return
+    from rich.console import Console  # as slow as the rest of the command
 
     terminal = Console(force_terminal=color)  # detects what the terminal supports
     if color is None:
