@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hf_bpe.conversion._expressions import read_expression
 from hf_bpe.conversion._tiktoken import model_of_ranks
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.json_reading import read_json_object
@@ -35,6 +34,8 @@ _MAX_SPECIAL_TOKENS = 1 << 16
 
 def definition_of_tekken(content: Mapping[str, Any]) -> Definition:
     """Return the definition in the content of a `tekken.json`, with `<s>` before each sequence."""
+    from hf_bpe.conversion._expressions import read_expression  # parses, which other formats do not
+
     try:
         config = content["config"]
         size, number = config["default_vocab_size"], config["default_num_special_tokens"]

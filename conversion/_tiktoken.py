@@ -10,14 +10,12 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import importlib.metadata
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_bpe._utils.input_files import read_bounded
-from hf_bpe.conversion._expressions import check_means_the_same, read_expression
 from hf_bpe.conversion._recover_merges import recover_merges
 from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, WHOLE_TEXT, read_sidecar, write_sidecar
 from hf_bpe.core._model import BPEModel
@@ -75,6 +73,8 @@ def model_of_ranks(ranks: Mapping[bytes, int], special_tokens: Mapping[str, int]
 
 def definition_of_encoding(encoding: tiktoken.Encoding) -> Definition:
     """Return the definition of a `tiktoken.Encoding`: its ranks, special tokens and pattern."""
+    from hf_bpe.conversion._expressions import read_expression  # parses, which other formats do not
+
     # tiktoken has no public API for these; its own documentation uses them to extend encodings.
     ranks, special_tokens = encoding._mergeable_ranks, encoding._special_tokens
     pattern = read_expression(encoding._pat_str, ranks)
@@ -164,6 +164,8 @@ def read_ranks(path: Path) -> dict[bytes, int]:
 
 
 def _write(definition: Definition, path: Path) -> None:
+    from hf_bpe.conversion._expressions import check_means_the_same
+
     model = definition.model
     specials = {special.encode() for special in model.special_tokens}
     ranks = {token: token_id for token_id, token in model.vocab.items() if token not in specials}
@@ -217,6 +219,8 @@ def _shown(parts: tuple[bytes, bytes] | None) -> str:
 
 
 def _peer(path: Path, definition: Definition) -> Peer:
+    from importlib import metadata  # takes as long as a quarter of a command, which few need
+
     import tiktoken
 
     encoding = tiktoken.Encoding(
@@ -225,8 +229,8 @@ def _peer(path: Path, definition: Definition) -> Peer:
         mergeable_ranks=read_ranks(path),
         special_tokens=definition.model.special_ids(),
     )
-    version = importlib.metadata.version("tiktoken")
-    return Peer(f"tiktoken {version}", lambda texts, _: encoding.encode_batch(texts, allowed_special="all"))
+    name = f"tiktoken {metadata.version('tiktoken')}"
+    return Peer(name, lambda texts, _: encoding.encode_batch(texts, allowed_special="all"))
 
 
 # Of what decides ids only this: with the rest, other readers of the ranks would encode differently.

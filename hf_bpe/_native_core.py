@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.metadata
 import os
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -59,6 +58,8 @@ def _what_is_missing(error: ImportError) -> str:
 
 def _installed_package() -> Path | None:
     """Return the folder of the package that pip has installed with a core, or None if there is none."""
+    import importlib.metadata  # slow, and only for a message
+
     try:
         location = importlib.metadata.distribution("hf_bpe").locate_file("hf_bpe")
     except importlib.metadata.PackageNotFoundError:

@@ -7,10 +7,9 @@ file systems a file is written under a hidden name, and then moved. The clients 
 from __future__ import annotations
 
 import importlib
-import secrets
+import os
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -99,7 +98,7 @@ def upload(file: Path, url: str, options: StorageOptions | None = None) -> None:
     size = file.stat().st_size
     is_store = url.partition("://")[0] in STORES
     where = PurePosixPath(path)
-    there = path if is_store else str(where.with_name(f".{where.name}.{secrets.token_hex(4)}{_UPLOADING}"))
+    there = path if is_store else str(where.with_name(f".{where.name}.{os.urandom(4).hex()}{_UPLOADING}"))
 
     with _errors_named(url, "written"):
         try:
@@ -144,6 +143,8 @@ def transfer(
 
     After an error, pairs that have not begun are left out: each would wait for the same store again.
     """
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         moves = [pool.submit(move, file, url, options) for file, url in pairs]
         try:

@@ -6,15 +6,16 @@ and reads ahead without bound. Here each process has its own pipe and at most on
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection, wait
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -56,6 +57,8 @@ def map_in_processes(
         ChildProcessError: a process was killed.
         Exception: any error that the function raises.
     """
+    import multiprocessing  # here and below, because most programs start no process
+
     # Forking is cheap and needs nothing from the calling script; the children run no code that holds locks.
     context: Any = multiprocessing.get_context("fork" if sys.platform.startswith("linux") else "spawn")
     idle: list[Connection] = []
@@ -94,8 +97,9 @@ def map_in_processes(
 
 def _receive(busy: list[Connection], idle: list[Connection]) -> Iterator[Result]:
     """Wait until at least one process has finished its work, and yield the finished results."""
-    for connection in wait(busy):
-        assert isinstance(connection, Connection)
+    from multiprocessing.connection import wait
+
+    for connection in cast("list[Connection]", wait(busy)):
         is_done, result = connection.recv()
         if not is_done:
             raise result

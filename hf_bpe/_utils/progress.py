@@ -74,15 +74,16 @@ class Progress:
             shown: dict[str, Any] = {"unit": "B", "unit_scale": True}
         else:
             shown = {"unit": "merge", "smoothing": _LATEST, "bar_format": _WITHOUT_TIME_LEFT}
-        self._bar = make_bar(total=total, initial=done, desc=stage.capitalize(), disable=not show, **shown)
+        self._bar = make_bar(total=total, initial=done, desc=stage.capitalize(), **shown) if show else None
 
     def show(self, done: int, merge: tuple[bytes, bytes] | None = None, count: int | None = None) -> None:
         """Report the amount of work done in all."""
-        if merge is not None and not self._bar.disable:
-            self._bar.set_postfix_str(f"{b''.join(merge).decode(errors='replace')!r} × {count}", refresh=False)
-        if self._stage == "merging" and not self._bar.disable and self.total and done * 10 >= self.total:
-            self._bar.bar_format = None
-        self._bar.update(done - self.done)
+        if self._bar is not None:
+            if merge is not None:
+                self._bar.set_postfix_str(f"{b''.join(merge).decode(errors='replace')!r} × {count}", refresh=False)
+            if self._stage == "merging" and self.total and done * 10 >= self.total:
+                self._bar.bar_format = None
+            self._bar.update(done - self.done)
         self.done = done
         if self._listener is not None:
             seconds = time.monotonic() - self._began
@@ -92,4 +93,5 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()

@@ -126,10 +126,10 @@ class _Log(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.levelno < logging.WARNING and _Verbosity.level == QUIET:
             return
-        from tqdm import tqdm
-
         label = "warning: " if record.levelno >= logging.WARNING else ""
-        tqdm.write(f"hf-bpe: {_colored(label + printable(in_one_line(record.getMessage())))}", file=sys.stderr)
+        bars = sys.modules.get("tqdm")  # without a bar it has not been imported
+        write = print if bars is None else bars.tqdm.write
+        write(f"hf-bpe: {_colored(label + printable(in_one_line(record.getMessage())))}", file=sys.stderr)
 
 
 @contextlib.contextmanager

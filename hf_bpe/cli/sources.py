@@ -14,18 +14,21 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
+from hf_bpe import counting
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import QUIET, level, say
 from hf_bpe.cli.options import Command, adds_options, argument, option, options_of
 from hf_bpe.counting._locations import FileFormat
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
-from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.reference._options import LearningOptions
+
+if TYPE_CHECKING:
+    from hf_bpe.counting import WordCounts
 
 SOURCE_HELP = (
     "Files, directories, globs and URLs of text: .txt, .jsonl, .parquet, the first two also .gz and .zst, and any "
@@ -141,7 +144,7 @@ def text_or_counts(
 ) -> Iterator[list[Source] | WordCounts]:
     """Yield the sources of a command line, or the content of a counts file; after `check_text_or_counts`."""
     if counts is not None:
-        yield WordCounts.load(counts)
+        yield counting.WordCounts.load(counts)
         return
     with named_sources(context, sources or []) as text:
         yield text

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hf_bpe import counting
 from hf_bpe._utils.paths import output_url
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done, say
@@ -16,10 +17,9 @@ from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
 from hf_bpe.cli.program import TRAIN, command
 from hf_bpe.cli.sources import SOURCE_HELP, WEIGHT_HELP, check_weights, named_sources, parse_share, reads_text
-from hf_bpe.counting._checkpoint import LOG
-from hf_bpe.counting._count import count as count_shards
-from hf_bpe.counting._sources import plan
-from hf_bpe.counting._word_counts import FAN_IN, WordCounts
+
+if TYPE_CHECKING:
+    from hf_bpe.counting import WordCounts
 
 _SPECIAL_HELP = "Split text at this token, so that nothing is learned across it. Repeat the option for more."
 _SHARD_HELP = (
@@ -66,6 +66,8 @@ def count(
     counts of parts, of other machines or of other days; in any order, the result equals that of counting everything at
     once.
     """
+    from hf_bpe.counting._checkpoint import LOG
+
     if output is None and not top and not as_json:
         raise typer.BadParameter(
             "give -o FILE to save the counts, or --top N to print the commonest", param_hint="'--output'"
@@ -73,11 +75,11 @@ def count(
     index, number = parse_share(shard)
     check_file(output, force or is_resumed(running.get("work_dir"), LOG), urls=True)
     with named_sources(context, sources) as text:
-        shards = plan(text)
+        shards = counting.plan(text)
         share = shards[index::number]
         if shard != "0/1":
             say(f"part {shard} has {len(share):,} of {counted(len(shards), 'shard')}")
-        counts = count_shards(share, pattern=pattern, special_tokens=special_token or [], **running)
+        counts = counting.count(share, pattern=pattern, special_tokens=special_token or [], **running)
     _save(counts, output, min_count, top, as_json)
 
 
@@ -95,6 +97,8 @@ def merge_counts(
 
     No text is read again.
     """
+    from hf_bpe.counting._word_counts import FAN_IN
+
     check_file(output, force, urls=True)
     weights = check_weights(weight, len(files))
     merged: WordCounts | None = None
@@ -111,7 +115,7 @@ def merge_counts(
 def _load(files: Sequence[str], first: WordCounts | None) -> Iterator[WordCounts]:
     """Yield the counts of files, which must have the settings of the first."""
     for file in files:
-        counts = WordCounts.load(file)
+        counts = counting.WordCounts.load(file)
         first = first or counts
         try:
             first.settings.check_same(counts.settings)

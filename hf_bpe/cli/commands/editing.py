@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hf_bpe import counting
 from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.commands.training import COUNTS_HELP
@@ -20,7 +21,6 @@ from hf_bpe.cli.program import EDIT, command
 from hf_bpe.cli.roles import BosToken, EosToken, PadToken, UnkToken, given_roles
 from hf_bpe.cli.sources import SOURCE_HELP, check_text_or_counts, reads_text, text_or_counts
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, save
-from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
     from hf_bpe.editing import Edited
@@ -159,7 +159,7 @@ def prune(
     edited = editing.prune(
         definition.model,
         keep=None if keep is None else _ids(keep, definition),
-        counts=None if counts is None else WordCounts.load(counts),
+        counts=None if counts is None else counting.WordCounts.load(counts),
         vocab_size=vocab_size,
         min_count=min_count,
         reserved=definition.added_tokens,

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hf_bpe import counting
 from hf_bpe.cli.messages import say, show_result
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file
 from hf_bpe.cli.program import LOOK, command
 from hf_bpe.cli.sources import SOURCE_HELP, named_sources, reads_text, refuse_source_options
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, load_several, tokenizer_name
-from hf_bpe.counting._word_counts import WordCounts
 
 if TYPE_CHECKING:
     from hf_bpe.analysis import Comparison, Report
@@ -136,7 +136,7 @@ def _texts(
         for path in counts:
             if path.name in texts:
                 raise typer.BadParameter(f"{path.name!r} is already the name of another text", param_hint="'--counts'")
-            texts[path.name] = WordCounts.load(path)
+            texts[path.name] = counting.WordCounts.load(path)
         yield texts
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import hf_bpe
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import say, show_result, warnings_said
@@ -18,13 +19,8 @@ from hf_bpe.cli.program import TRAIN, command
 from hf_bpe.cli.roles import ROLES, BosToken, EosToken, PadToken, UnkToken, given_roles
 from hf_bpe.cli.sources import SOURCE_HELP, check_text_or_counts, reads_text, text_or_counts
 from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save
-from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
-from hf_bpe.counting._word_counts import WordCounts
+from hf_bpe.reference._options import InitialAlphabet
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
-from hf_bpe.training._checkpoint import LOG as MERGES_LOG
-from hf_bpe.training._initial_alphabet import InitialAlphabet, learns_characters
-from hf_bpe.training._superwords import Superwords
-from hf_bpe.training._train import train as train_models
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
@@ -123,6 +119,12 @@ def train(
     new token, repeatedly, until the requested size is reached. AutoTokenizer.from_pretrained of transformers can load
     the folder.
     """
+    from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
+    from hf_bpe.formats._decoding import default_decoding
+    from hf_bpe.formats._definition import Definition
+    from hf_bpe.training._checkpoint import LOG as MERGES_LOG
+    from hf_bpe.training._initial_alphabet import learns_characters
+
     if not vocab_size and not num_merges:
         raise typer.BadParameter("give --vocab-size N, such as 32000, or --num-merges N")
     if vocab_size and num_merges:
@@ -161,17 +163,14 @@ def train(
         options["unk_token"] = unk_token
     with text_or_counts(context, sources, counts) as input, warnings_said():
         if superwords_after:
-            options["superwords"] = Superwords(
+            options["superwords"] = hf_bpe.training.Superwords(
                 superwords_after if len(sizes) == 1 else superwords_after[0],
                 pattern=superword_pattern,
                 max_words=max_words or None,
                 colon_space=colon_space,
-                text=None if superword_counts is None else WordCounts.load(superword_counts),
+                text=None if superword_counts is None else hf_bpe.WordCounts.load(superword_counts),
             )
-        models: list[BPEModel] = train_models(input, **options)
-    from hf_bpe.formats._decoding import default_decoding  # these need tokenizers, which --help does not
-    from hf_bpe.formats._definition import Definition
-
+        models: list[BPEModel] = hf_bpe.train(input, **options)
     saved: list[dict[str, Any]] = []
     for model, folder in zip(models, folders, strict=True):
         if first is None:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, BinaryIO
 
 import typer
 
+from hf_bpe import counting
 from hf_bpe._utils.arguments import MAX_INT64
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe.cli.id_files import ids_of_array
@@ -34,9 +35,6 @@ from hf_bpe.cli.sources import (
     text_file,
 )
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load
-from hf_bpe.counting._error_policy import Skipped
-from hf_bpe.counting._readers import as_bytes, read_documents
-from hf_bpe.counting._sources import Source, plan
 
 _TOKEN_ID = re.compile(rb"-?[0-9]{1,19}")  # int() alone would accept 1_000 and fail for long numbers
 _PART_BYTES = 1 << 20  # of a line to read at once
@@ -86,9 +84,12 @@ def encode(
 
 def _texts(name: str, reading: dict[str, Any], lines: bool) -> Iterator[str | bytes]:
     """Yield the texts of a source, of which each has its own line of ids."""
+    from hf_bpe.counting._error_policy import Skipped
+    from hf_bpe.counting._readers import as_bytes, read_documents
+
     if name != STDIN and not is_found(name):
         check_text_file(name, "encode")
-    shards = [] if name == STDIN else plan(Source(name, **reading), shard_bytes=MAX_INT64)
+    shards = [] if name == STDIN else counting.plan(counting.Source(name, **reading), shard_bytes=MAX_INT64)
     if name == STDIN and reading["format"] is None:
         yield from _lines(standard_input(), lines)
         return
