@@ -100,7 +100,7 @@ for line in json.loads(sys.argv.pop()):
             assert not end.code, line
     imports.append([line[0], sys.imports_of_torch, "huggingface_hub" in sys.modules])
 print(json.dumps(imports))"""
-    imports = run_code(code, json.dumps(lines), PYTHONPATH=torch_that_is_not_imported(tmp_path))
+    imports = run_code(code, json.dumps(lines), has_torch=True, PYTHONPATH=torch_that_is_not_imported(tmp_path))
     assert imports == [[line[0], 0, number > len(lines) - 4] for number, line in enumerate(lines)]
 
 

@@ -4,12 +4,8 @@ import subprocess
 import sys
 
 from support.patience import PATIENCE
+from support.processes import WITHOUT_TORCH
 
-WITHOUT_TORCH = """
-import importlib.util, sys
-find_spec = importlib.util.find_spec
-importlib.util.find_spec = lambda name, package=None: None if name == "torch" else find_spec(name, package)
-"""
 ADVICE = "PyTorch was not found"
 
 
