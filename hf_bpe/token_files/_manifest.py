@@ -9,15 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.shapes import Optional
-from hf_bpe._version import __version__
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._options import TokenFileOptions
 from hf_bpe.token_files._publish.shards import SHARD_FILES, ShardRecord, Target
-from hf_bpe.token_files._resume.record import PieceTotals
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -60,31 +56,6 @@ class EncodedFiles(NamedTuple):
     manifest: Path | str
     files: Sequence[Path | str]
     num_rows: int
-
-
-def make_manifest(
-    settings: Mapping[str, object],
-    dtype: np.dtype[Any],
-    shard_tokens: int | None,
-    records: Sequence[ShardRecord],
-    totals: PieceTotals,
-    sources: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """Return a manifest of shards; `totals` is what was read, of which some ids may not be in the files."""
-    tokens = sum(record.tokens for record in records)
-    return {
-        "made_by": f"hf_bpe {__version__}",
-        **settings,
-        "dtype": dtype.name,
-        "shard_tokens": shard_tokens,
-        "tokens": tokens,
-        "documents": totals.documents,
-        "rows": sum(record.rows for record in records),
-        "tokens_left_out": totals.tokens - tokens,
-        "skipped": totals.skipped,
-        "shards": [{"files": record.files, "tokens": record.tokens, "rows": record.rows} for record in records],
-        "sources": [*sources],
-    }
 
 
 def write_manifest(

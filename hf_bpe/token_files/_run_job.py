@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.files import scratch_folder
+from hf_bpe._version import __version__
 from hf_bpe.token_files._job import Job
-from hf_bpe.token_files._manifest import EncodedFiles, make_manifest, write_manifest
+from hf_bpe.token_files._manifest import EncodedFiles, write_manifest
 from hf_bpe.token_files._packing import Chunk, pack
 from hf_bpe.token_files._publish.replace import (
     check_free,
@@ -21,7 +23,7 @@ from hf_bpe.token_files._publish.replace import (
 )
 from hf_bpe.token_files._publish.shards import ShardRecord, Target, check_in_place, without_empty_rows, write_shards
 from hf_bpe.token_files._resume.pieces import PieceFolder
-from hf_bpe.token_files._resume.record import LOG, RunLog
+from hf_bpe.token_files._resume.record import LOG, PieceTotals, RunLog
 from hf_bpe.token_files._workers import DirectStream, EncodingProgress, PieceStream, in_units, number_of_processes
 
 
@@ -38,7 +40,8 @@ def run_job(
         stack.enter_context(_no_empty_folder(target))
         target.folder.mkdir(parents=True, exist_ok=True)
         finish_replacement(target)
-        log, output = _folders(stack, job, work_dir, len(units), processes, overwrite)
+        is_logged = bool(units) and (work_dir is not None or processes > 1)
+        log, output = _folders(stack, job, work_dir, len(units) if is_logged else None, overwrite)
         records = [] if log is None else log.records
         sizes = [source.size for source in job.sources]
         total = None if None in sizes else sum(size or 0 for size in sizes)
@@ -51,27 +54,26 @@ def run_job(
             folder = PieceFolder(log.pieces, job.held_dtype, is_durable=work_dir is not None)
             stream = PieceStream(job.documents, units, processes, folder, log, progress.report)
         rows = _rows(stream.chunks(), job, bool(records))
-        write_shards(target, output, rows, job.dtype, records, stream.committed, job.options.shard is None)
-        manifest = make_manifest(
-            job.settings, job.dtype, target.shard_tokens, records, stream.totals, job.described_sources
-        )
-        written = write_manifest(target, output, manifest, records)
+        for record in write_shards(target, output, rows, job.dtype, len(records)):
+            records.append(record)
+            stream.committed(record)
+        written = write_manifest(target, output, _make_manifest(job, records, stream.totals), records)
         if output != target.folder:
             put_in_place(target, output, records, overwrite)
         return written
 
 
 def _folders(
-    stack: ExitStack, job: Job, work_dir: Path | None, num_units: int, processes: int, overwrite: bool
+    stack: ExitStack, job: Job, work_dir: Path | None, logged: int | None, overwrite: bool
 ) -> tuple[RunLog | None, Path]:
-    """Return the log of the work, None if it needs none, and the folder for the new files."""
+    """Return the log of so many units of work, None if it needs none, and the folder for the new files."""
     target = job.target
     staging = None if work_dir is None else staging_folder(target, work_dir)
     is_staged = staging is not None and staging.exists()
     log = None
-    if num_units > 0 and (work_dir is not None or processes > 1):
+    if logged is not None:
         work = work_dir or stack.enter_context(scratch_folder(target.folder))
-        log = stack.enter_context(_run_log(job, work, num_units, overwrite, staging if is_staged else None))
+        log = stack.enter_context(_run_log(job, work, logged, overwrite, staging if is_staged else None))
     else:
         check_free(target, 0, overwrite)
     if staging is None:  # no run can resume from what is there
@@ -137,3 +139,21 @@ def _full_disk_named(folder: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None:
             raise OSError(error.errno, error.strerror, str(folder)) from None
         raise
+
+
+def _make_manifest(job: Job, records: Sequence[ShardRecord], totals: PieceTotals) -> dict[str, Any]:
+    """Return a manifest of shards; `totals` is what was read, of which some ids may not be in the files."""
+    tokens = sum(record.tokens for record in records)
+    return {
+        "made_by": f"hf_bpe {__version__}",
+        **job.settings,
+        "dtype": job.dtype.name,
+        "shard_tokens": job.target.shard_tokens,
+        "tokens": tokens,
+        "documents": totals.documents,
+        "rows": sum(record.rows for record in records),
+        "tokens_left_out": totals.tokens - tokens,
+        "skipped": totals.skipped,
+        "shards": [{"files": record.files, "tokens": record.tokens, "rows": record.rows} for record in records],
+        "sources": job.described_sources,
+    }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,6 +38,7 @@ class Target:
 
     def __init__(self, options: TokenFileOptions, output: Path) -> None:
         self.format, share = FORMATS[options.format], options.share
+        self.is_share = share is not None
         self.shard_tokens = self.format.shard_tokens if options.shard_tokens is None else options.shard_tokens
         self._columns, self._has_mask = options.copy_columns, options.loss_mask is not None
         # The suffixes of this run, and those of runs with other options, too.
@@ -132,35 +133,28 @@ class ShardRecord(NamedTuple):
 
 
 def write_shards(
-    target: Target,
-    folder: Path,
-    chunks: Iterable[Chunk],
-    dtype: Dtype,
-    records: list[ShardRecord],
-    committed: Callable[[ShardRecord], None],
-    needs_one: bool = True,
-) -> None:
+    target: Target, folder: Path, chunks: Iterable[Chunk], dtype: Dtype, number: int
+) -> Iterator[ShardRecord]:
     """Write a stream of rows to shards, each of which ends with the row that brings it to `shard_tokens` ids.
 
-    The last row must end with the last chunk.
+    Yield each shard when it is in place. The last row must end with the last chunk. A whole corpus without text has one
+    shard, with nothing in it.
 
     Args:
         target: the names and format of the files.
         folder: where to put them.
         chunks: the rows.
         dtype: the type of ids.
-        records: the shards before, to which those written here are added.
-        committed: called with each shard that is in place.
-        needs_one: whether a corpus without text has one shard, with nothing in it.
+        number: the number of the first shard.
     """
     left = iter(chunks)
     first = next(left, None)
-    is_needed = needs_one and not records
+    is_needed = number == 0 and not target.is_share
     while first is not None or is_needed:
         stream = left if first is None else chain([first], left)
-        record, first = _write_shard(target, folder, target.names(len(records)), stream, dtype)
-        records.append(record)
-        committed(record)
+        record, first = _write_shard(target, folder, target.names(number), stream, dtype)
+        yield record
+        number += 1
         if first is not None and len(first.ids) == 0:
             first = next(left, None)
         is_needed = False
