@@ -59,7 +59,7 @@ class Translator:
         self._special = _special_tokens(a, table, b) | _checked(special, table, token_table(b))
         self._session = b.session(split_special_tokens=True)
         self._stream = table.decoder.stream(
-            lambda ids, **_: table.join(np.array(ids, np.int64)), lambda ids: ids, "replace", False, ()
+            lambda token_ids, **_: table.join(np.array(token_ids, np.int64)), lambda ids: ids, "replace", False, ()
         )
         self._dropped: list[int] = []  # what may still be left out at the beginning
         if check_flag("add_special_tokens", add_special_tokens):

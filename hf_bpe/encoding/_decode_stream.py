@@ -8,7 +8,7 @@ from typing import Protocol
 
 from hf_bpe.reference._decoding import removed_characters
 
-ToIds = Callable[[int | Sequence[int]], Sequence[int]]
+ToIds = Callable[..., Sequence[int]]
 TokenBytes = Callable[..., tuple[bytes, bool]]
 
 
