@@ -200,7 +200,7 @@ def printable(text: str) -> str:
     """
     if text.translate(_LINES).isprintable():
         return text
-    return compiled(_UNPRINTABLE).sub(lambda match: _sign(match[0]), text)
+    return str(compiled(_UNPRINTABLE).sub(lambda match: _sign(match[0]), text))
 
 
 def _sign(char: str) -> str:
