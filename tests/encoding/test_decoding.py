@@ -49,13 +49,6 @@ def test_decode_accepts_ids_of_all_kinds(tokenizer):
     assert tokenizer.decode([[], ids]) == ["", "low你好"]
 
 
-def test_cleaning_up_is_for_calls_to_ask(tokenizer):
-    ids = tokenizer.encode("low , low")
-    assert tokenizer.decode(ids) == "low , low"
-    assert tokenizer.decode(ids, clean_up_tokenization_spaces=True) == "low, low"
-    assert tokenizer.batch_decode([ids], clean_up_tokenization_spaces=True) == ["low, low"]
-
-
 @given(st.data(), st.booleans())
 def test_a_stream_gives_the_text_of_all_ids(tokenizer, data, skip):
     ids = data.draw(ids_of(tokenizer))

@@ -313,17 +313,6 @@ def test_work_folders_are_local(tokenizer, corpus):
             work(work_dir="memory://b/work")
 
 
-def test_file_urls_are_local_paths(tokenizer, corpus, tmp_path):
-    url = (tmp_path / "out").as_uri()
-    tokenizer.encode_files(corpus, f"{url}/c", format="megatron", work_dir=tmp_path / "out" / "work")
-    tokenizer.encode_files(corpus, tmp_path / "whole" / "c", format="megatron")
-    there = local_files(tmp_path / "out")
-    assert there["work/encoding.log"]
-    assert {name: data for name, data in there.items() if "/" not in name} == local_files(tmp_path / "whole")
-    tokenizer.save_pretrained(f"{url}/tok")
-    assert BPETokenizer.from_pretrained(tmp_path / "out" / "tok").encode("low") == tokenizer.encode("low")
-
-
 def test_commands_write_to_stores(tokenizer, corpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tokenizer.save_pretrained("tok")

@@ -119,8 +119,3 @@ def test_corrupted_folder_is_found(tokenizer, tmp_path, corruptions):
             corrupt(folder / name, statement)
         with case(name, statement), pytest.raises(ValueError, match="save with verify=False"):
             verify_saved(folder, tokenizer)
-
-
-def test_the_folder_is_saved_if_nothing_corrupts_it(tokenizer, tmp_path):
-    tokenizer.save_pretrained(tmp_path)
-    assert BPETokenizer.from_pretrained(tmp_path).definition == tokenizer.definition

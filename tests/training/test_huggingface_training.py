@@ -168,12 +168,6 @@ def test_special_tokens_in_text_are_cut_out_before_training(text):
     assert ours.printable_vocab().keys() == theirs.get_vocab().keys()
 
 
-def test_their_trainer_learns_special_tokens_that_stand_in_text():
-    theirs = train_theirs(["a<s>b"] * 3, "ByteLevel(add_prefix_space=False, use_regex=False)", special_tokens=["<s>"])
-    assert b"<s" in {first + second for first, second in merges_of(theirs)}
-    assert train(["a<s>b"] * 3, num_merges=1, special_tokens=["<s>"], pattern=None).merges == []
-
-
 @given(documents, texts, st.integers(256, 320))
 def test_ids_of_theirs_through_the_printable_forms_are_ours(documents, text, n):
     theirs = train_theirs(documents, vocab_size=n)
@@ -183,28 +177,6 @@ def test_ids_of_theirs_through_the_printable_forms_are_ours(documents, text, n):
     assert sorted(to_ours.values()) == [*range(ours.vocab_size)]
     for encoded in (text, *documents):
         assert [to_ours[i] for i in theirs.encode(encoded).ids] == make_encoder(ours).encode(encoded, Options())
-
-
-# What has no counterpart
-
-
-def test_a_limited_alphabet_joins_what_stands_apart_in_the_text():
-    theirs = train_theirs(["axb"] * 3 + ["aab"], initial_alphabet=[], limit_alphabet=2)
-    assert (b"a", b"b") in merges_of(theirs)
-    assert theirs.encode("axb").tokens == ["ab"]
-
-
-@pytest.mark.parametrize(
-    ("option", "token"), [({"continuing_subword_prefix": "##"}, "##b"), ({"end_of_word_suffix": "</w>"}, "b</w>")]
-)
-def test_prefix_or_suffix_makes_tokens_that_no_text_holds(option, token):
-    assert token in train_theirs(["ab"], **option).get_vocab()
-
-
-def test_other_characters_in_the_alphabet_are_tokens_of_no_text():
-    theirs = train_theirs(["你"], initial_alphabet=["你"], vocab_size=0)
-    assert theirs.get_vocab().keys() == {"你", "ä", "½", "ł"}
-    assert theirs.encode("你").tokens == ["ä", "½", "ł"]
 
 
 # Real text

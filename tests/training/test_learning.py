@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hf_bpe import reference
 from hf_bpe.conversion import read_gpt2
 from hf_bpe.training._dispatch import training_bytes
-from support import oracle
 from support.learning import learn_merges
 from support.profiles import by_profile, scaled, thorough
 from support.strategies import corpora, initial_merges, tie_breaks
@@ -34,13 +33,6 @@ def test_learning_in_two_steps_gives_what_one_gives(counts, initial, n, m, optio
     first = learn_merges(counts, max_merges=n, initial=initial, **options)
     then = learn_merges(counts, max_merges=m, initial=initial + first, **options)
     assert first + then == learn_merges(counts, max_merges=n + m, initial=initial, **options)
-
-
-@settings(max_examples=by_profile(quick=40, thorough=120))
-@given(corpora, initial_merges(), st.integers(0, 20), options)
-def test_merges_after_initial_merges_match_the_reference(counts, initial, max_merges, options):
-    expected = oracle.learn_merges(counts, max_merges=max_merges, initial=initial, **options)
-    assert learn_merges(counts, max_merges=max_merges, initial=initial, **options) == expected
 
 
 def test_initial_merges_apply_to_a_token_that_is_made_again():

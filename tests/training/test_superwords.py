@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_bpe import BPETokenizer, Source, count, reference, train
+from hf_bpe import Source, count, reference, train
 from hf_bpe.training import Parity, Superwords
 from support import oracle
 from support.cases import case
@@ -56,13 +56,6 @@ def test_training_is_that_of_the_definition(documents, after, more, first, secon
     least = {**options, "min_frequency": max(options["min_frequency"], 1)}
     assert model.merges == by_definition(documents, after, after + more, first, second, limits, least)
     assert model.pattern == second
-
-
-def test_superwords_take_fewer_tokens_than_words():
-    plain, superwords = (train(TEXTS, num_merges=60, superwords=each) for each in (None, Superwords(after=30)))
-    numbers = [len(BPETokenizer(model=model).encode(TEXTS[0])) for model in (plain, superwords)]
-    assert numbers[1] < numbers[0]
-    assert plain.merges[:30] == superwords.merges[:30]
 
 
 def test_several_sizes_give_what_single_trainings_give():

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from hf_bpe import train, train_bpe
 from hf_bpe.pretokenizers import Split, _pattern, split
-from hf_bpe.reference import learn_merges
 from support import oracle
 from support.cases import case
 from support.strategies import texts
@@ -20,21 +19,6 @@ documents = st.lists(texts, min_size=1, max_size=4)
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the text gives:UserWarning"),  # most texts here are small
 ]
-
-
-def test_the_example():
-    vocab, merges = train_bpe([EXAMPLE], vocab_size=265, special_tokens=["<|endoftext|>"])
-    assert merges == [
-        (b"s", b"t"),
-        (b"e", b"st"),
-        (b"o", b"w"),
-        (b"l", b"ow"),
-        (b"w", b"est"),
-        (b"n", b"e"),
-        (b"ne", b"west"),
-        (b" ", b"newest"),
-    ]
-    assert vocab == dict(enumerate([*BYTES, b"<|endoftext|>", *(first + second for first, second in merges)]))
 
 
 @given(documents, st.integers(0, 30), st.sampled_from(["gpt2", "cl100k", None]), st.sampled_from(["bytes", "observed"]))
@@ -96,16 +80,6 @@ def test_too_small_a_text_gives_fewer_tokens_and_a_warning(options, message):
     with pytest.warns(UserWarning, match=message):
         model = train(["low<|x|>"], special_tokens=["<|x|>"], **options)
     assert model.vocab_size == 257 + len(model.merges) < 262
-
-
-@pytest.mark.parametrize(
-    "options", [{"tie_break": "huggingface"}, {"min_frequency": 7}, {"max_token_bytes": 3}, {"length_penalty": 1}]
-)
-def test_options_reach_the_algorithm(options):
-    words = Counter(piece.encode() for piece in split(EXAMPLE, "gpt2"))
-    merges = train_bpe([EXAMPLE], num_merges=8, **options)[1]
-    assert merges == learn_merges(words, max_merges=8, **options)
-    assert merges != learn_merges(words, max_merges=8)
 
 
 @given(st.lists(st.sampled_from(["<x>", "<x>a", "<", "x>", "a", "<x", " "]), max_size=30).map("".join))
