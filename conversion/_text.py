@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hf_bpe._utils.input_files import decode, open_regular, read_bounded
-from hf_bpe.conversion._merge_ids import tokens_of_merges
+from hf_bpe.conversion._merges import tokens_of_merges
 from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, read_sidecar, write_sidecar
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hf_bpe._utils.input_files import read_bounded
-from hf_bpe.conversion._recover_merges import recover_merges
+from hf_bpe.conversion._merges import recover_merges
 from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, WHOLE_TEXT, read_sidecar, write_sidecar
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition

@@ -20,8 +20,7 @@ from hf_bpe.fast._backend_state import (
     sizes_of,
     state_of_tokens,
 )
-from hf_bpe.fast._fast_pipeline import FastPipeline
-from hf_bpe.fast._verification import verify_pipeline
+from hf_bpe.fast._fast_pipeline import FastPipeline, verify_pipeline
 from hf_bpe.normalizers._backend import panics_as_errors
 
 logger = logging.get_logger(__name__)

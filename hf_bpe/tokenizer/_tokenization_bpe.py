@@ -3,13 +3,13 @@
 Here are the ways to make one: the constructor, training and loading. Its other methods come from mix-ins, one for each
 idea, none of which inherits from another: `DirectMethods` answers usual calls, and in `_methods` is what users and
 transformers call besides. The work is done by the pipeline, which is made of the attributes, and by functions over
-values in `_calls`, `_saving` and `_converting`.
+values in `_calls` and `_saving`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._normalized_texts import NormalizedTexts
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.encoding._added_tokens import special_tokens_in
+from hf_bpe.encoding._added_tokens import as_special, special_tokens_in
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._construction import BOS_EOS_FLAGS, PERSISTENT, assemble, loading_call
 from hf_bpe.formats._decoding import default_decoding
@@ -31,7 +31,6 @@ from hf_bpe.formats._setting_checks import check_special_tokens, check_token
 from hf_bpe.formats._settings import CHECKS, Settings
 from hf_bpe.normalizers._normalizer import AnyNormalizer
 from hf_bpe.pretokenizers._pattern import AnyPattern
-from hf_bpe.tokenizer import _converting as converting
 from hf_bpe.tokenizer._calls.direct import DirectMethods
 from hf_bpe.tokenizer._hub import HUB_ARGUMENTS, check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR, InheritedMethods
@@ -46,6 +45,7 @@ from hf_bpe.tokenizer._methods.shared import SharedMethods
 from hf_bpe.tokenizer._methods.state import PipelineCache, StateMethods, WarningsGiven
 from hf_bpe.tokenizer._methods.template import TemplateMethods
 from hf_bpe.tokenizer._options import (
+    RESTORED,
     LoadingOptions,
     TrainerOptions,
     check_loading,
@@ -249,7 +249,7 @@ class BPETokenizer(
         """
         allowed = TrainingOptions.__annotations__.keys() - {"normalizer"}  # this tokenizer's
         refuse_unknown(f"{type(self).__name__}.train_new_from_iterator", kwargs, allowed)
-        added, settings = converting.arguments_to_retrain(self, new_special_tokens or [], special_tokens_map or {})
+        added, settings = _arguments_to_retrain(self, new_special_tokens or [], special_tokens_map or {})
         if self.normalizer is not None:
             text_iterator = NormalizedTexts(text_iterator, [*map(str, added)], self.normalizer)
         options = {"pattern": self.model.pre_tokenizer, **kwargs, **settings}
@@ -332,3 +332,28 @@ class BPETokenizer(
             )
         loaded: Self = super().from_pretrained(pretrained_model_name_or_path, *init_inputs, **options)
         return loaded
+
+
+def _arguments_to_retrain(
+    tokenizer: BPETokenizer, new_special_tokens: Sequence[str | AddedToken], names: Mapping[str, str]
+) -> tuple[list[str | AddedToken], dict[str, Any]]:
+    """Return special tokens and settings to train another tokenizer with; `names` renames special tokens."""
+    definition = tokenizer.definition
+    special = [token for token in definition.added_tokens.values() if token.special]
+    named = {name: definition.setting(name) for name in tokenizer.SPECIAL_TOKENS_ATTRIBUTES}
+    extra = [names.get(token, token) for token in tokenizer.extra_special_tokens]
+    settings = {
+        **definition.settings,
+        **{name: names.get(token, token) for name, token in named.items()},
+        "template": definition.template and definition.template.renamed(names),
+        "normalizer": tokenizer.normalizer,
+        "unused_tokens": None,
+        "extra_special_tokens": [*extra, *map(str, new_special_tokens)],
+        RESTORED: True,
+    }
+    alphabet = tokenizer.model.alphabet
+    if not alphabet.is_bytes:
+        settings |= {"byte_fallback": alphabet.byte_fallback, "fuse_unk": alphabet.fuse_unk}
+    if alphabet.unk_token is not None:
+        settings["unk_token"] = names.get(alphabet.unk_token, alphabet.unk_token)
+    return [*(as_special(token, names.get(token.content)) for token in special), *new_special_tokens], settings

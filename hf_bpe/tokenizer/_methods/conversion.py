@@ -10,18 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import Tokenizer
 
-from hf_bpe._utils.arguments import check_flag, check_keywords, check_mapping, check_str, check_strs, checked, optional
+from hf_bpe._utils.arguments import (
+    check_flag,
+    check_keywords,
+    check_mapping,
+    check_str,
+    check_strs,
+    checked,
+    optional,
+    wrong_type,
+)
 from hf_bpe._utils.paths import check_output
+from hf_bpe.core._model import BPEModel
 from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
-from hf_bpe.formats._construction import constructor_arguments
+from hf_bpe.formats._construction import PERSISTENT, changed_settings, constructor_arguments
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.formats._format import ReadFormat, WrittenFormat
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.normalizers._backend import panics_as_errors
-from hf_bpe.pretokenizers._pattern import AnyPattern
-from hf_bpe.tokenizer import _converting as converting
+from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.tokenizer._options import RESTORED, check_settings
 from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
 from hf_bpe.tokenizer._self_types import OwnTokenizer
@@ -30,6 +39,27 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from hf_bpe.editing._edits import Edited
+
+
+def _check_definition(name: str, value: object) -> Definition:
+    """Return the value if it is a definition."""
+    if not isinstance(value, Definition):
+        raise wrong_type(name, "a Definition", value)
+    return value
+
+
+def _check_pattern(name: str, value: Any) -> str | Pattern:
+    """Return the value if it is a str, for the reader of a file to judge, else its pattern."""
+    return value if isinstance(value, str) else Pattern.parse(value)
+
+
+def _check_edited(name: str, value: object) -> Any:
+    """Return the value if it is an edited model with its remap."""
+    model, remap = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
+    if not isinstance(model, BPEModel) or not isinstance(remap, Remap):
+        error = wrong_type(name, "the result of a function of hf_bpe.editing", value)
+        raise TypeError(f"{error}; give all of what it returned: tokenizer.with_model(truncate(tokenizer.model, 8000))")
+    return value
 
 
 class ConversionMethods(OwnTokenizer):
@@ -44,17 +74,20 @@ class ConversionMethods(OwnTokenizer):
     @property
     def definition(self) -> Definition:
         """The definition of this tokenizer: model, added tokens and settings that are not the default."""
-        return Definition(self.model, self._added_tokens_decoder, converting.settings_of(self))
+        settings = {**self.init_kwargs, **{name: getattr(self, name) for name in (*PERSISTENT, "chat_template")}}
+        names, added = self.pipeline.names, self.pipeline.added_tokens
+        changed = changed_settings(settings, names, self.extra_special_tokens, added, self.model_max_length)
+        return Definition(self.model, self._added_tokens_decoder, changed)
 
     @classmethod
-    @checked(definition=converting.check_definition)
+    @checked(definition=_check_definition)
     def from_definition(cls, definition: Definition, **kwargs: object) -> Self:
         """Create a tokenizer from a definition; `kwargs` override its settings."""
         pipeline = Pipeline.of(definition)  # whose encoder the constructor shares as long as it is here
         arguments = constructor_arguments(definition, pipeline.model, check_settings(kwargs))
         return cls(**arguments, **{RESTORED: True})
 
-    @checked(edited=converting.check_edited)
+    @checked(edited=_check_edited)
     def with_model(self, edited: Edited) -> tuple[Self, Remap]:
         """Return this tokenizer with an edited model, and the remap of all ids, including those of added tokens.
 
@@ -80,7 +113,7 @@ class ConversionMethods(OwnTokenizer):
     @classmethod
     @checked(
         format=optional(check_str),
-        pattern=converting.check_pattern,
+        pattern=_check_pattern,
         special_tokens=optional(check_keywords),
         storage_options=optional(check_mapping),
     )
