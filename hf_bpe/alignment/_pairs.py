@@ -9,6 +9,7 @@ import numpy as np
 from hf_bpe._utils.arguments import check_flag, check_str
 from hf_bpe.alignment._spans import row_text
 from hf_bpe.alignment._token_table import token_table
+from hf_bpe.encoding._native_paths import encode_batch
 from hf_bpe.formats._pipeline import Pipeline
 
 
@@ -65,7 +66,7 @@ def _encoded(tokenizer: Any, texts: list[str], adds: bool) -> tuple[list[int], l
     if isinstance(pipeline, Pipeline):
         as_text = getattr(tokenizer, "split_special_tokens", None)
         before, after = pipeline.template_ids(1, adds)
-        return [*before], [*after], pipeline.encoder.encode_batch([*texts], pipeline.options(as_text), 1)
+        return [*before], [*after], encode_batch(pipeline.encoder, [*texts], pipeline.options(as_text), 1)
     rows = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
     whole = tokenizer(texts[1], add_special_tokens=adds)["input_ids"]
     # The special tokens of the template are the same for any text; this one has at least one id.

@@ -17,6 +17,7 @@ from hf_bpe.canonical._allowed import AllowedTokens
 from hf_bpe.canonical._healing import kept_in_all
 from hf_bpe.canonical._token_texts import decode_beginning
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
+from hf_bpe.encoding._native_paths import lacks_bytes
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.pretokenizers._byte_level import is_utf8
 
@@ -139,7 +140,7 @@ class CanonicalIds:
         return (
             model.pattern is None
             and model.normalizer is None
-            and not (model.ignore_merges or options.changes_segments or self._encoder.lacks_bytes)
+            and not (model.ignore_merges or options.changes_segments or lacks_bytes(self._encoder))
             and not any(token.lstrip or token.rstrip or token.single_word for token in self._added_tokens)
         )
 

@@ -19,6 +19,7 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Numbers
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._native_paths import last_merges
 
 Bits = npt.NDArray[np.uint8]
 """One bit for each id, packed as by `numpy.packbits`."""
@@ -208,7 +209,7 @@ def _merges_of_trees(model: BPEModel, size: int) -> _MadeMerges:
     is_result = np.zeros(size, bool)
     is_result[ids[:, 2]] = True
     made = np.flatnonzero(is_result)
-    last = make_encoder(model).last_merges([*map(model.vocab.__getitem__, made.tolist())])
+    last = last_merges(make_encoder(model), [*map(model.vocab.__getitem__, made.tolist())])
     assert last is not None  # because there is a native core, and the alphabet is bytes
     ranks = np.sort(last[last >= 0])
     return _MadeMerges(ranks, *ids[ranks].T)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hf_bpe._utils.tables import check_arrow
 from hf_bpe.encoding._encoder import Encoder, Ids, Numbers, Options
+from hf_bpe.encoding._native_paths import encode_utf8
 from hf_bpe.encoding._randomness import Randomness
 
 _TOGETHER = 1 << 26  # bytes of small chunks that are encoded together
@@ -122,7 +123,7 @@ def encode_arrow(
             if isinstance(random.first_text, int)
             else numbers[done : done + len(begins)]
         )
-        encoded = encoder.encode_utf8(data, begins, ends, part.options(options, len(begins)), threads)
+        encoded = encode_utf8(encoder, (data, begins, ends), part.options(options, len(begins)), threads)
         yield ArrowIds(*encoded, nulls)
         done += len(begins)
 

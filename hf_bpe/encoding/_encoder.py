@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tokenizers import AddedToken
@@ -15,7 +15,6 @@ from hf_bpe.reference._dropout import Dropout
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    from typing_extensions import Buffer
 
     Ids = npt.NDArray[np.uint32]
     Numbers = npt.NDArray[np.int64]
@@ -84,24 +83,13 @@ class Options(NamedTuple):
         """Return the options of bytes, whose segments are encoded as they are."""
         return self._replace(add_prefix_space=False)
 
-    def for_text(self, index: int) -> Options:
-        """Return the options of one of the texts alone."""
-        return self if self.dropout is None else self.at([self.dropout.place(index)])
-
-    def at(self, places: Sequence[tuple[int, int]]) -> Options:
-        """Return the options of texts, or parts of texts, at other places; see `Dropout.places`."""
-        return self if self.dropout is None else self._replace(dropout=self.dropout.at(*places))
-
-    def after(self, position: int) -> Options:
-        """Return the options of a part of the first text that begins at a position."""
+    def for_parts(self, parts: Iterable[tuple[int, int]]) -> Options:
+        """Return the options of parts of texts, each given by the index of its text and where it begins there."""
         if self.dropout is None:
             return self
-        number, start = self.dropout.place(0)
-        return self.at([(number, start + position)])
+        starts = [(*self.dropout.place(index), position) for index, position in parts]
+        return self._replace(dropout=self.dropout.at(*((number, start + at) for number, start, at in starts)))
 
-
-TextEncoder = Callable[[AnyText, bool, bool], list[int]]
-"""The ids of a text, given whether special tokens are split, and whether those of the template are added."""
 
 TemplateIds = Sequence[Sequence[int]]
 """The special-token ids before the first sequence of a row, and after each sequence."""
@@ -117,52 +105,18 @@ class Encoder(Protocol):
     def model(self) -> BPEModel:
         """The model, without added tokens."""
 
-    @property
-    def lacks_bytes(self) -> bool:
-        """True if the model is missing tokens for some bytes."""
-
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> Encoder:
         """Return an encoder for the same model with other added tokens."""
 
-    def with_prefix_cache(self, store: Any) -> Encoder:
+    def with_prefix_cache(self, store: object) -> Encoder:
         """Return an encoder that keeps beginnings of texts in a native `PrefixCache`, and looks them up there.
 
         They are not looked up with dropout, for offsets, for texts that a normalizer changes, and if the model joins
         characters that it lacks. Nothing is found where no place is known at which text may be cut.
         """
-        raise ValueError(
-            "prefix_cache: this model is encoded by hf_bpe.reference, because its characters do not write spaces as a "
-            "token that it has; expected another model, or no prefix_cache"
-        )
-
-    def known_characters(self, text: AnyText, options: Options) -> int:
-        """Return how many characters of a text are surely those of one that was encoded before; 0 without a cache."""
-        return 0
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
         """Return the ids of a text."""
-
-    def text_encoder(
-        self, usual: Options, as_text: Options, template_ids: TemplateIds, on_double_start: Callable[[], object] | None
-    ) -> TextEncoder:
-        """Return what encodes one text at a time, with what does not depend on the text looked up once.
-
-        Args:
-            usual, as_text: the options, unless special tokens are split and if they are.
-            template_ids: the ids of the special tokens before a text and after it.
-            on_double_start: called if the ids of a text begin with the token that the template puts first; or None.
-        """
-        encode, before, after = self.encode, *map(list, template_ids)
-
-        def encode_text(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
-            ids = encode(text, as_text if split_special_tokens else usual)
-            if not add_special_tokens:
-                return ids
-            if before and ids and ids[0] == before[0] and on_double_start is not None:
-                on_double_start()
-            return [*before, *ids, *after]
-
-        return encode_text
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
         """Return the ids of all texts, and the offsets at which each text's ids begin, with the end of the last."""
@@ -189,30 +143,6 @@ class Encoder(Protocol):
         Raises:
             KeyError: an id has no token.
         """
-
-    def last_merges(self, words: list[bytes]) -> Numbers | None:
-        """Return the rank of the last merge for each word of which merges make one token, -1 for others.
-
-        None if the encoder does not tell.
-        """
-        return None
-
-    # For speed: as functions of these in Python, lists, counts and texts take 1.5 to 5 times as long for
-    # a short text, and up to 3 times for a large batch.
-
-    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
-        """Return the ids of each text."""
-
-    def encode_utf8(
-        self, data: Buffer, begins: Numbers, ends: Numbers, options: Options, threads: int
-    ) -> tuple[Ids, Numbers]:
-        """Return the results of `encode_to_numpy` for texts in one buffer: text i is `data[begins[i] : ends[i]]`."""
-        view = memoryview(data).cast("B")
-        spans = zip(begins.tolist(), ends.tolist(), strict=True)
-        return self.encode_to_numpy([bytes(view[begin:end]) for begin, end in spans], options, threads)
-
-    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
-        """Return the number of ids of each text."""
 
     def decode_text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
         """Return the text of ids, without skipped ids; `errors` is that of `bytes.decode`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hf_bpe import reference
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding import _safe_cuts as cuts
+from hf_bpe.encoding._native_paths import is_native
 from hf_bpe.pretokenizers._native import compile_natively, native_pattern
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ def make_encoder(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...] = ()
 
 def share_encoder(encoder: Encoder, model: BPEModel) -> Encoder:
     """Return the encoder of a model that gives the ids of another one for every text, whose `make_encoder` is given."""
-    native = native_core()
-    if native is None or not isinstance(encoder, native.Encoder):
+    if not is_native(encoder):
         return make_encoder(model)
     shared: Encoder = encoder.with_model(model)
     _encoders[id(model), False] = shared
@@ -54,9 +54,9 @@ def _make_encoder(model: BPEModel) -> Encoder:
             return make_character_encoder(native, model, make_encoder)
     if model.normalizer is None:
         return _make_encoder_of_raw_text(model)
-    from hf_bpe.encoding._normalizing_encoder import NormalizingEncoder
+    from hf_bpe.encoding._prepared_encoder import PreparedEncoder
 
-    return NormalizingEncoder(_make_encoder_of_raw_text(model), make_encoder, ())
+    return PreparedEncoder(_make_encoder_of_raw_text(model), make_encoder)  # type: ignore[abstract]
 
 
 def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:

@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._native_paths import last_merges
 
 _NEVER = 2**64  # more than any rank
 _AT_ONCE = 4096  # tokens
@@ -78,7 +79,7 @@ def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
     number = Counter(first + second for first, second in model.merges)
     lost = {*unreachable(model)}
     several = [token for token, merges in number.items() if merges > 1]
-    last = make_encoder(model).last_merges(several)
+    last = last_merges(make_encoder(model), several)
     last_of = {} if last is None else dict(zip(several, last.tolist(), strict=True))
     parts: dict[int, tuple[int, int]] = {}
     for first, second in model.merges:

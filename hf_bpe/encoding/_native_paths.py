@@ -1,17 +1,147 @@
-"""Functions of encoders that the native core does in one step, because speed stands on it.
-
-Each calls the core's encoder where that encodes the texts, and otherwise does the same with the methods of `Encoder`.
-The docstring names the benchmark that needs it.
-"""
+"""The ways of the native core that are faster than those of `Encoder`, in which each can be said."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from hf_bpe.encoding._encoder import AnyText, Encoder, Options
+from hf_bpe._native_core import native_core
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from typing_extensions import Buffer
+
+    from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options, TemplateIds
     from hf_bpe.encoding._layout import Layout, RowArrays, RowLists, RowShape
+    from hf_bpe.encoding._prepared_encoder import PreparedEncoder
+
+_FEW = 8  # texts that arrays take longer to make of
+
+TextEncoder = Callable[[str | bytes, bool, bool], list[int]]
+"""The ids of a text, given whether special tokens are split, and whether those of the template are added."""
+
+
+def is_native(encoder: Encoder) -> TypeGuard[Any]:
+    """Return whether an encoder is one of the native core."""
+    native = native_core()
+    return native is not None and isinstance(encoder, native.Encoder)
+
+
+def as_prepared(encoder: Encoder) -> PreparedEncoder | None:
+    """Return an encoder that has a step before encoding; None for another."""
+    # The class is not imported, because it imports numpy.
+    return encoder if hasattr(encoder, "preparation") else None  # type: ignore[return-value]
+
+
+def call_core(encoder: Encoder, method: str, texts: list[AnyText], options: Options, *arguments: Any) -> Any:
+    """Return what a method of the native core returns for texts; None if it does not encode them as they are."""
+    if is_native(encoder):
+        return getattr(encoder, method)(texts, options, *arguments)
+    prepared = as_prepared(encoder)
+    return None if prepared is None else prepared.call_core(method, texts, options, *arguments)
+
+
+def encode_batch(encoder: Encoder, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
+    """Return the ids of each text; for the benchmark `encode --into lists`."""
+    lists: list[list[int]] | None = call_core(encoder, "encode_batch", texts, options, threads)
+    if lists is not None:
+        return lists
+    if len(texts) <= _FEW:
+        return [encoder.encode(text, options.for_parts([(number, 0)])) for number, text in enumerate(texts)]
+    ids, offsets = encoder.encode_to_numpy(texts, options, threads)
+    flat = ids.tolist()
+    return [flat[begin:end] for begin, end in pairwise(offsets.tolist())]
+
+
+def count_tokens(encoder: Encoder, texts: list[AnyText], options: Options, threads: int) -> list[int]:
+    """Return the number of ids of each text; for the benchmark `superwords`. The core stores no ids."""
+    counts: list[int] | None = call_core(encoder, "count_tokens", texts, options, threads)
+    if counts is not None:
+        return counts
+    _, offsets = encoder.encode_to_numpy(texts, options, threads)
+    return [end - begin for begin, end in pairwise(offsets.tolist())]
+
+
+def encode_utf8(
+    encoder: Encoder, texts: tuple[Buffer, Numbers, Numbers], options: Options, threads: int
+) -> tuple[Ids, Numbers]:
+    """Return the results of `encode_to_numpy` for texts in one buffer, given with the begin and end of each.
+
+    For arrays of Arrow, of which no text becomes an object.
+    """
+    if is_native(encoder):
+        return encoder.encode_utf8(*texts, options, threads)  # type: ignore[no-any-return]
+    from hf_bpe.encoding._prepared_encoder import are_among, encode_each
+
+    data, begins, ends = texts
+    prepared = as_prepared(encoder)
+
+    def encode(numbers: list[int], are_changed: int) -> tuple[Ids, Numbers]:
+        of_these = options.for_parts((number, 0) for number in numbers)
+        if prepared is not None and not are_changed:
+            return encode_utf8(prepared.whole, (data, begins[numbers], ends[numbers]), of_these, threads)
+        view = memoryview(data).cast("B")
+        spans = zip(begins[numbers].tolist(), ends[numbers].tolist(), strict=True)
+        return encoder.encode_to_numpy([bytes(view[begin:end]) for begin, end in spans], of_these, threads)
+
+    changed = None if prepared is None else prepared.preparation.changed_spans(data, begins, ends)
+    return encode_each(are_among(range(len(begins)) if changed is None else changed, len(begins)), encode)
+
+
+def text_encoder(
+    encoder: Encoder,
+    usual: Options,
+    as_text: Options,
+    template_ids: TemplateIds,
+    on_double_start: Callable[[], object] | None,
+) -> TextEncoder:
+    """Return what encodes one text at a time, with what does not depend on the text looked up once.
+
+    For the benchmarks `latency`, `calls` and `servers`.
+
+    Args:
+        encoder: the encoder.
+        usual, as_text: the options, unless special tokens are split and if they are.
+        template_ids: the ids of the special tokens before a text and after it.
+        on_double_start: called if the ids of a text begin with the token that the template puts first; or None.
+    """
+    arguments = usual, as_text, template_ids, on_double_start
+    if is_native(encoder):
+        return encoder.text_encoder(*arguments)  # type: ignore[no-any-return]
+    encode, before, after = encoder.encode, *map(list, template_ids)
+
+    def encode_text(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
+        ids = encode(text, as_text if split_special_tokens else usual)
+        if not add_special_tokens:
+            return ids
+        if before and ids and ids[0] == before[0] and on_double_start is not None:
+            on_double_start()
+        return [*before, *ids, *after]
+
+    prepared = as_prepared(encoder)
+    if prepared is None:
+        return encode_text
+    encode_unchanged, is_unchanged = text_encoder(prepared.whole, *arguments), prepared.is_unchanged
+
+    def encode_prepared(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
+        is_whole = is_unchanged(text, as_text if split_special_tokens else usual)
+        return (encode_unchanged if is_whole else encode_text)(text, split_special_tokens, add_special_tokens)
+
+    native = native_core()
+    if prepared.refusing is None or native is None:
+        return encode_prepared
+    encode_at_once = text_encoder(prepared.refusing, *arguments)
+    refusal: type[ValueError] = native.MayNotBeNfc
+
+    def encode_looked_up(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
+        with suppress(refusal):
+            return encode_at_once(text, split_special_tokens, add_special_tokens)
+        return encode_prepared(text, split_special_tokens, add_special_tokens)
+
+    return encode_looked_up
 
 
 def encode_to_rows(encoder: Encoder, texts: list[AnyText], options: Options, threads: int, shape: RowShape) -> RowLists:
@@ -19,15 +149,7 @@ def encode_to_rows(encoder: Encoder, texts: list[AnyText], options: Options, thr
 
     The benchmark is "lists" of benchmarks/calls.py. For `texts`, `options` and `threads` see `Encoder.encode_to_numpy`.
     """
-    template, limit, padding = shape
-    encode: Any = getattr(encoder, "encode_to_rows", None)  # of the core's encoder
-    rows: RowLists | None
-    if encode is not None:
-        rows = encode(texts, options, threads, template, limit, padding)
-    else:
-        rows = getattr(encoder, "call_core", _no_core)(
-            "encode_to_rows", texts, options, threads, template, limit, padding
-        )
+    rows: RowLists | None = call_core(encoder, "encode_to_rows", texts, options, threads, *shape)
     return _layout(encoder, texts, options, threads, shape).to_lists() if rows is None else rows
 
 
@@ -38,15 +160,7 @@ def encode_to_row_arrays(
 
     The benchmarks are "call, 20 words, numpy" and "padded" of benchmarks/calls.py.
     """
-    template, limit, padding = shape
-    encode: Any = getattr(encoder, "encode_to_row_arrays", None)  # of the core's encoder
-    arrays: RowArrays | None
-    if encode is not None:
-        arrays = encode(texts, options, threads, template, limit, padding)
-    else:
-        arrays = getattr(encoder, "call_core", _no_core)(
-            "encode_to_row_arrays", texts, options, threads, template, limit, padding
-        )
+    arrays: RowArrays | None = call_core(encoder, "encode_to_row_arrays", texts, options, threads, *shape)
     if arrays is not None:
         return arrays
     layout = _layout(encoder, texts, options, threads, shape)
@@ -60,5 +174,21 @@ def _layout(encoder: Encoder, texts: list[AnyText], options: Options, threads: i
     return Layout.of_texts(*encoder.encode_to_numpy(texts, options, threads), 1, template).arranged(limit, padding)
 
 
-def _no_core(*_: object) -> None:
-    """Stand for `NormalizingEncoder.call_core` in encoders that have none."""
+def lacks_bytes(encoder: Encoder) -> bool:
+    """Return whether the vocabulary of an encoder is missing tokens for some bytes."""
+    core = _core(encoder)
+    return bool(core.lacks_bytes if is_native(core) else core.model.lacks_bytes)
+
+
+def last_merges(encoder: Encoder, words: list[bytes]) -> Numbers | None:
+    """Return the rank of the last merge for each word of which merges make one token, -1 for others.
+
+    None if the encoder does not tell, as that of characters, whose merges join bytes to characters, too.
+    """
+    core = _core(encoder)
+    return core.last_merges(words) if is_native(core) and core.model.alphabet.is_bytes else None
+
+
+def _core(encoder: Encoder) -> Any:
+    prepared = as_prepared(encoder)
+    return encoder if prepared is None else prepared.core

@@ -65,15 +65,17 @@ class ReferenceEncoder(Encoder):
         """The model, without added tokens; see `Encoder` for all methods."""
         return self._model
 
-    @property
-    def lacks_bytes(self) -> bool:
-        return self._bytes is not None and self._bytes.lacks_bytes
-
     def with_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> ReferenceEncoder:
         other = object.__new__(ReferenceEncoder)
         vars(other).update(vars(self))  # what merges words is shared: it takes a tenth of a second to make
         other._set_added_tokens(tokens)
         return other
+
+    def with_prefix_cache(self, store: object) -> Encoder:
+        raise ValueError(
+            "prefix_cache: this model is encoded by hf_bpe.reference, because its characters do not write spaces as a "
+            "token that it has; expected another model, or no prefix_cache"
+        )
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
         if self._bytes is None or options.dropout is not None:
@@ -87,10 +89,10 @@ class ReferenceEncoder(Encoder):
         return ids
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> tuple[Ids, Numbers]:
-        return _in_arrays(self.encode_batch(texts, options, threads))
+        return _in_arrays([self.encode(text, options.for_parts([(number, 0)])) for number, text in enumerate(texts)])
 
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
-        rows = [self._encode(text, options.for_text(number)) for number, text in enumerate(texts)]
+        rows = [self._encode(text, options.for_parts([(number, 0)])) for number, text in enumerate(texts)]
         places = [place for _, row in rows for place in row]
         return *_in_arrays([ids for ids, _ in rows]), np.array(places, np.int64).reshape(-1, 3)
 
@@ -169,14 +171,6 @@ class ReferenceEncoder(Encoder):
     def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
         numbers = [index(token_id) for token_id in [*ids]]  # a copy, for `__index__` may change the list
         return b"".join([self._contents[number] for number in numbers if not is_skipped(number, skipped)])
-
-    # What is computed for many texts at once.
-
-    def encode_batch(self, texts: list[AnyText], options: Options, threads: int) -> list[list[int]]:
-        return [self.encode(text, options.for_text(number)) for number, text in enumerate(texts)]
-
-    def count_tokens(self, texts: list[AnyText], options: Options, threads: int) -> list[int]:
-        return [*map(len, self.encode_batch(texts, options, threads))]
 
 
 def _in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:

@@ -17,6 +17,8 @@ from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import as_lists, check_ids, check_int, check_str
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Numbers, Options
+from hf_bpe.encoding._native_paths import as_prepared
+from hf_bpe.encoding._preparation import tells_starts
 from hf_bpe.encoding._session_blocks import BLOCK, Block, SessionState, blocks_until, common_size, joined, with_tail
 from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
@@ -269,17 +271,14 @@ class Session:
     @property
     def _puts_spaces(self) -> bool:
         """True if a space is put before text even where it continues other text."""
-        model = self._encoder.model
-        by_core = not model.alphabet.is_bytes and not getattr(self._encoder, "prepends_by_normalizer", False)
-        return self._options.changes_segments or (bool(model.normalization.prepended) and not by_core)
+        model, prepared = self._encoder.model, as_prepared(self._encoder)
+        by_model = model.alphabet.is_bytes and bool(model.normalization.prepended)
+        return self._options.changes_segments or by_model or (prepared is not None and prepared.preparation.prepends)
 
     @property
     def _ids_before_segments(self) -> set[int]:
         """The added tokens after which a model with characters puts a space before text."""
-        metaspace = self._encoder.model.pre_tokenizer.metaspace
-        if metaspace is not None and metaspace.prepend_scheme == "first":
-            return set()
-        return {token.id for token in self._added_tokens}
+        return set() if tells_starts(self._encoder.model) else {token.id for token in self._added_tokens}
 
     def _continues(self, last: Block) -> bool:
         """Say whether what follows a block continues a segment of text."""

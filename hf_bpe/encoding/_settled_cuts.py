@@ -12,6 +12,7 @@ import numpy as np
 
 from hf_bpe._utils.lazy_exports import compiled
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options, make_splitter
+from hf_bpe.encoding._native_paths import lacks_bytes
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
@@ -44,7 +45,7 @@ class SettledCuts:
         self._is_possible = (
             encoder.model.pre_tokenizer.has_scanner
             and not options.changes_segments
-            and not encoder.lacks_bytes
+            and not lacks_bytes(encoder)
             # So that text which stays as it is has the same added tokens before and after normalization.
             and all(self._normalizer.is_unchanged(token.content) for token in tokens)
         )

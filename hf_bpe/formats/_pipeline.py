@@ -19,11 +19,11 @@ from hf_bpe.encoding._encoder import (
     Encoder,
     Options,
     TemplateIds,
-    TextEncoder,
     as_tuples,
 )
 from hf_bpe.encoding._factory import make_encoder, share_encoder
 from hf_bpe.encoding._merge_trees import makes_all_tokens
+from hf_bpe.encoding._native_paths import TextEncoder, encode_batch, lacks_bytes, text_encoder
 from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.formats._decoder import INVALID_ID_ERRORS, CharacterDecoder, Decoder, shows_normalized_contents
 from hf_bpe.formats._definition import Definition, encoding_options
@@ -163,7 +163,7 @@ class Pipeline:
 
     @cached_property
     def _options(self) -> tuple[Options, Options]:
-        options = self.encoding._replace(unknown_id=self._unknown_id if self.base.lacks_bytes else None)
+        options = self.encoding._replace(unknown_id=self._unknown_id if lacks_bytes(self.base) else None)
         return options._replace(split_special_tokens=False), options._replace(split_special_tokens=True)
 
     @cached_property
@@ -173,11 +173,11 @@ class Pipeline:
 
     @cached_property
     def encode_text(self) -> TextEncoder:
-        """The function that returns the ids of one text; see `Encoder.text_encoder`."""
+        """The function that returns the ids of one text; see `text_encoder`."""
         template = self.template_ids(1)
         # Without `self`, which would never be freed: no garbage collector sees what the core holds.
         warn = partial(warn_of_double_start, self.to_tokens(template[0][:1])[0]) if template[0] else None
-        return self.encoder.text_encoder(*self._options, template, warn)
+        return text_encoder(self.encoder, *self._options, template, warn)
 
     def template_ids(self, sequences: int, add_special_tokens: bool = True) -> TemplateIds:
         """Return the ids of the special tokens before the first of one or two sequences, and after each."""
@@ -204,7 +204,7 @@ class Pipeline:
 
     def encode(self, texts: Sequence[AnyText], add_special_tokens: bool = False) -> list[list[int]]:
         """Return the ids of each text."""
-        rows = self.encoder.encode_batch([*texts], self.options(), default_threads())
+        rows = encode_batch(self.encoder, [*texts], self.options(), default_threads())
         return [*map(self.build, rows)] if add_special_tokens and self.template is not None else rows
 
     def encodings(self, rows: Sequence[Sequence[str]], add_special_tokens: bool = False) -> Encodings:

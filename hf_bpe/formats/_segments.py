@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from hf_bpe._utils.arguments import check_choice, check_flag, check_sequence, check_str, wrong_type
 from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._preparation import tells_starts
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
@@ -39,9 +40,8 @@ def encode_segments(
     encoder = pipeline.base if is_all else pipeline.encoder_without(lambda token: token.special)
     spans = _trusted_tokens(pipeline, parts, text, is_all)
     options = pipeline.options(False)
-    metaspace = pipeline.model.pre_tokenizer.metaspace
     # A model that puts a space only before the first text puts none after an added token.
-    later_options = options._replace(continued=metaspace is not None and metaspace.prepend_scheme == "first")
+    later_options = options._replace(continued=tells_starts(pipeline.model))
     made_by_merges = special_tokens_of_merges(pipeline)
     ids: list[int] = []
     end = 0

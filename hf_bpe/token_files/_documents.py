@@ -17,7 +17,7 @@ from hf_bpe.counting._file_formats import lines_before
 from hf_bpe.counting._readers import as_bytes, follow_documents
 from hf_bpe.counting._sources import Shard
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options
-from hf_bpe.encoding._normalizing_encoder import normalized_size
+from hf_bpe.encoding._prepared_encoder import normalized_size
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._safe_cuts import cut_into_blocks
 from hf_bpe.encoding._streaming import BLOCK_BYTES

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe import BPETokenizer
-from hf_bpe.encoding._encoder import Encoder
 
 pa = pytest.importorskip("pyarrow")
 from hf_bpe.distributed import ArrowEncoder  # noqa: E402
@@ -83,13 +82,7 @@ def test_lists_and_other_encoders(tokenizer, monkeypatch):
     assert tokenizer.encode_to_arrow(array.to_pylist()).equals(tokenizer.encode_to_arrow(array))
     normalizing = BPETokenizer.train(["low é"], num_merges=2, normalizer="NFC")
     assert normalizing.encode_to_arrow(pa.array(["e\u0301", None])).to_pylist() == rows(normalizing, ["e\u0301", None])
-    # The default of encoders in Python, which the native core overrides.
     monkeypatch.setattr("hf_bpe.encoding._arrow_texts._TOGETHER", 1)
-    encoder, options = tokenizer.pipeline.encoder, tokenizer.pipeline.options()
-    begins, ends = np.array([0, 3, 1]), np.array([3, 3, 2])
-    mine = encoder.encode_utf8(b"low", begins, ends, options, 1)
-    its = Encoder.encode_utf8(encoder, b"low", begins, ends, options, 1)
-    assert [each.tolist() for each in mine] == [each.tolist() for each in its]
     chunked = pa.chunked_array([array[:3], array[3:]])
     assert tokenizer.encode_to_arrow(chunked).num_chunks == 2
     assert tokenizer.encode_to_arrow(chunked).to_pylist() == rows(tokenizer, array.to_pylist())

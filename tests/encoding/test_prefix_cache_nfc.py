@@ -52,7 +52,7 @@ def inert_characters():
 
 @pytest.mark.parametrize("given", [str, partial(str.encode, errors="surrogatepass")], ids=["str", "bytes"])
 def test_only_what_nfc_cannot_change_is_accepted(tokenizer, given):
-    encoder = tokenizer._pipeline.encoder._refusing
+    encoder = tokenizer._pipeline.encoder.refusing
     refusal = require_core("prefix caches").MayNotBeNfc
     inert = {*inert_characters()} - {*map(chr, range(0xD800, 0xE000))}
 

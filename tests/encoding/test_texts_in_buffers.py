@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from hf_bpe import BPETokenizer
 from hf_bpe._native_core import require_core
-from hf_bpe.encoding._character_encoder import CharacterModelEncoder
-from hf_bpe.encoding._encoder import Encoder, Options, as_tuples
+from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._native_paths import as_prepared, encode_utf8
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.pretokenizers import Metaspace
@@ -33,8 +33,9 @@ def buffers(draw, texts):
 
 def check(encoder, buffer, options):
     data, begins, ends = buffer
-    expected = Encoder.encode_utf8(encoder, data, begins, ends, options, 1)
-    for mine, its in zip(encoder.encode_utf8(data, begins, ends, options, 1), expected, strict=True):
+    texts = [data[begin:end] for begin, end in zip(begins, ends, strict=True)]
+    expected = encoder.encode_to_numpy(texts, options, 1)
+    for mine, its in zip(encode_utf8(encoder, buffer, options, 1), expected, strict=True):
         assert (mine.tolist(), mine.dtype) == (its.tolist(), its.dtype)
 
 
@@ -57,14 +58,14 @@ def test_models_with_characters_read_spaces_in_a_buffer(data, as_text):
         encoder = make_encoder(definition.model).with_added_tokens(as_tuples(definition.added_tokens.items()))
     except ValueError:
         assume(False)  # other tests say what is refused
-    assume(isinstance(encoder, CharacterModelEncoder))
+    assume(as_prepared(encoder) is not None)
     check(encoder, data.draw(buffers(texts)), Options(split_special_tokens=as_text))
 
 
 def test_texts_with_a_written_space_may_overlap():
     tokenizer = BPETokenizer.train(["low lower lowest low"], num_merges=4, pattern=Metaspace())
     encoder = tokenizer.pipeline.encoder
-    assert isinstance(encoder, CharacterModelEncoder)
+    assert encoder.preparation.reads_spaces
     data = "low \u2581x lower".encode()
     for begins, ends in (
         ([0, 0], [7, 7]),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._native_paths import encode_batch
 from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference._dropout import (
@@ -174,7 +175,7 @@ def test_native_ids_are_those_of_the_reference(native, model, pattern, texts, pr
     slow = ReferenceEncoder(model, make_encoder, (token,))
     fast = native_encoder(native, model, chunk).with_added_tokens((token,))
     options = Options(False, prefix, UNKNOWN, dropout(probability, seed, 3))
-    expected = slow.encode_batch(texts, options, 1)
+    expected = encode_batch(slow, texts, options, 1)
     assert fast.encode_batch(texts, options, 2) == expected
     assert fast.count_tokens(texts, options, 2) == [*map(len, expected)]
     for index, text in enumerate(texts):
@@ -224,12 +225,12 @@ def test_places_count_bytes_of_normalized_text(name, texts, probability):
     encoder = make_encoder(replace(model, normalizer=name), (token,))
     raw = make_encoder(model, (token,))
     options = Options(dropout=dropout(probability))
-    rows = encoder.encode_batch(texts, options, 2)
-    assert [encoder.encode(text, options.for_text(index)) for index, text in enumerate(texts)] == rows
+    rows = encode_batch(encoder, texts, options, 2)
+    assert [encoder.encode(text, options.for_parts([(index, 0)])) for index, text in enumerate(texts)] == rows
     ids, ends, _ = encoder.encode_with_offsets(texts, options)
     assert [ids[begin:end].tolist() for begin, end in pairwise(ends)] == rows
     # The normalized text, with its added tokens as in the raw text, gives the same ids without normalization.
-    plain = encoder.decode_batch(encoder.encode_batch(texts, Options(), 1), b"", "strict")
+    plain = encoder.decode_batch(encode_batch(encoder, texts, Options(), 1), b"", "strict")
     assert raw.encode_batch(plain, options, 1) == rows
 
 

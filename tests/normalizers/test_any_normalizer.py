@@ -17,6 +17,7 @@ from hf_bpe.conversion import Definition
 from hf_bpe.counting import NormalizedTexts
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.encoding._native_paths import count_tokens, encode_batch
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.normalizers import Normalizer
@@ -129,7 +130,7 @@ def test_ids_offsets_and_words_are_those_of_tokenizers(name, stream, pattern, pr
     assert [(begin, end) for begin, end, _ in places.tolist()] == expected.offsets
     assert places[:, 2].tolist() == expected.word_ids
     assert encoder.encode_to_numpy([text, text], options, 2)[0].tolist() == ids + ids
-    assert encoder.count_tokens([text], options, 1) == [len(ids)]
+    assert count_tokens(encoder, [text], options, 1) == [len(ids)]
     assert encoder.encode(text.encode(), options) == ids
     assert encoder.decode(ids, b"").decode("utf-8", "replace") == encoder.decode_batch([ids], b"", "replace")[0]
 
@@ -150,7 +151,7 @@ def test_characters_have_the_ids_of_tokenizers(name, form):
     size = 1 if form in ("{}", " {}") and name == "Strip" else 50
     texts = ["<x>".join(map(form.format, CHARACTERS[at : at + size])) for at in range(0, len(CHARACTERS), size)]
     expected = theirs.encode_batch(texts)
-    assert encoder.encode_batch(texts, Options(), 2) == [each.ids for each in expected]
+    assert encode_batch(encoder, texts, Options(), 2) == [each.ids for each in expected]
     if form == "A{}\u0334":
         _, _, places = encoder.encode_with_offsets(texts, Options())
         assert [tuple(row) for row in places[:, :2].tolist()] == [span for each in expected for span in each.offsets]
@@ -186,7 +187,7 @@ def test_blocks_of_any_size_give_the_ids_of_the_whole(name, pattern, stream, opt
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
     pieces = [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hf_bpe.encoding._normalizing_encoder._WINDOW", data.draw(st.sampled_from([1, 8, 1 << 16])))
+        patch.setattr("hf_bpe.encoding._prepared_encoder._WINDOW", data.draw(st.sampled_from([1, 8, 1 << 16])))
         blocks = [*encode_blocks(encoder, pieces, options, 2, data.draw(st.integers(1, 40)))]
     assert [int(token_id) for block in blocks for token_id in block] == ids
 

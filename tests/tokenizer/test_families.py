@@ -46,7 +46,7 @@ def test_families_are_split_natively(model, native):
     for name, family in FAMILIES.items():
         _, ours = load(family, model)
         encoder = ours.pipeline.encoder
-        raw = getattr(encoder, "_raw", encoder)  # of one that normalizes
+        raw = getattr(encoder, "core", encoder)  # of one that normalizes
         with case(name):
             assert type(raw).__module__.endswith("_native")
 

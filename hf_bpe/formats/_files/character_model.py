@@ -13,7 +13,7 @@ from tokenizers import AddedToken
 from hf_bpe.core._alphabet import BYTE_TOKENS, CharacterAlphabet
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import as_tuples
-from hf_bpe.encoding._normalized_tokens import normalized_tokens
+from hf_bpe.encoding._preparation import normalized_tokens
 from hf_bpe.formats._decoding import canonical_decoding
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.added_vocabulary import AddedVocabulary

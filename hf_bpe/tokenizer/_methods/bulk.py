@@ -26,7 +26,7 @@ from hf_bpe.encoding import _randomness
 from hf_bpe.encoding._arrow_texts import as_lists, encode_arrow, import_arrow, joined
 from hf_bpe.encoding._encoder import AnyText, Ids, Numbers
 from hf_bpe.encoding._layout import MAX_IDS, NO_ID, Padding
-from hf_bpe.encoding._native_paths import encode_to_row_arrays
+from hf_bpe.encoding._native_paths import count_tokens, encode_batch, encode_to_row_arrays
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._streaming import encode_blocks
 from hf_bpe.tokenizer._self_types import OwnTokenizer
@@ -102,7 +102,7 @@ class BulkMethods(OwnTokenizer):
         pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
         texts, threads = _check_texts("texts", texts), threads_of(num_workers)
         options = random.options(pipeline.options(split_special_tokens), len(texts))
-        return pipeline.encoder.encode_batch(texts, options, threads)
+        return encode_batch(pipeline.encoder, texts, options, threads)
 
     @checked(**_ARGUMENTS)
     def encode_to_numpy(
@@ -244,7 +244,8 @@ class BulkMethods(OwnTokenizer):
         [2, 0, 1]
         """
         options = self.pipeline.options(split_special_tokens)
-        return self.pipeline.encoder.count_tokens(_check_texts("texts", texts), options, threads_of(num_workers))
+        texts, threads = _check_texts("texts", texts), threads_of(num_workers)
+        return count_tokens(self.pipeline.encoder, texts, options, threads)
 
     @checked(**_ARGUMENTS)
     def encode_iterable(
