@@ -136,14 +136,14 @@ def check_str(name: str, value: object) -> str:
     return value
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str | None]) -> Any:
+def check_choice(name: str, value: object, choices: Sequence[str | None]) -> Any:
     """Return the value if it is one of the choices."""
     if not (value is None or isinstance(value, str)) or value not in choices:
         raise ValueError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {short_repr(value)}")
     return value
 
 
-def check_path(name: str, value: Any) -> Any:
+def check_path(name: str, value: object) -> Any:
     """Return the value if it is a path that the file system can represent."""
     if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
         raise wrong_type(name, "a path", value)
@@ -157,28 +157,28 @@ def check_path(name: str, value: Any) -> Any:
     return value
 
 
-def check_callable(name: str, value: Any) -> Any:
+def check_callable(name: str, value: object) -> Any:
     """Return the value if it is callable."""
     if not callable(value):
         raise wrong_type(name, "a callable", value)
     return value
 
 
-def check_mapping(name: str, value: Any) -> Any:
+def check_mapping(name: str, value: object) -> Any:
     """Return the value if it is a mapping."""
     if not isinstance(value, Mapping):
         raise wrong_type(name, "a dict", value)
     return value
 
 
-def check_keywords(name: str, value: Any) -> Any:
+def check_keywords(name: str, value: object) -> Any:
     """Return the value if it is a mapping with str keys."""
     for key in check_mapping(name, value):
         check_str(f"{name}: key", key)
     return value
 
 
-def check_sequence(name: str, value: Any, expected: str = "a list", dimensions: int = 1) -> Any:
+def check_sequence(name: str, value: object, expected: str = "a list", dimensions: int = 1) -> Any:
     """Return the value if it is a sequence but not text; arrays and tensors have at most `dimensions` dimensions."""
     is_text = isinstance(value, (str, bytes, bytearray, memoryview))
     is_flat = 0 < getattr(value, "ndim", 1) <= dimensions
@@ -194,7 +194,7 @@ def check_ids(name: str, value: object) -> list[int]:
     return [check_int(f"{name}[{at}]", token_id) for at, token_id in enumerate(check_sequence(name, value, "ids"))]
 
 
-def as_lists(name: str, ids: Any) -> Any:
+def as_lists(name: str, ids: object) -> Any:
     """Return an id as int, several ids as a list or tuple, and rows of ids as a list of these.
 
     Args:
@@ -272,7 +272,7 @@ def checked(**checks: Check) -> Callable[[Function], Function]:
         takes_any = inspect.Parameter.VAR_KEYWORD in kinds
 
         @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> Any:
             values = [check(name, arg) if check else arg for arg, (name, check) in zip(args, by_place, strict=False)]
             if len(args) > len(values) and by_name:
                 raise TypeError(

@@ -12,7 +12,7 @@ from typing import Any
 from hf_bpe._utils.arguments import Check, Function
 
 
-def option(default: Any, check: Check, record: str = "", **command: Any) -> Any:
+def option(default: object, check: Check, record: str = "", **command: object) -> Any:
     """Return a field that functions take by keyword and commands as an option; the docstring of the class explains it.
 
     Args:

@@ -84,7 +84,7 @@ def local_path(name: str) -> str:
     return path if os.name == "nt" else f"/{path}"
 
 
-def check_destination(name: str, value: Any) -> Any:
+def check_destination(name: str, value: object) -> Any:
     """Return the value if something can be written there: a path, or a URL as a str; of `file://…` the path.
 
     >>> check_destination("output", "s3://bucket/a.npy"), check_destination("output", "file:///tmp/a.npy")
@@ -101,7 +101,7 @@ def check_destination(name: str, value: Any) -> Any:
     return local_path(url)
 
 
-def check_output(name: str, value: Any) -> Any:
+def check_output(name: str, value: object) -> Any:
     """Return the value if it is a local path, where something can be written.
 
     >>> check_output("output", "s3://bucket/ids.npy")

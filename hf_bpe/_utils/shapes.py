@@ -27,7 +27,7 @@ class Optional(NamedTuple):
     shape: Shape
 
 
-def check_shape(value: Any, shape: Shape, place: str = "") -> Any:
+def check_shape(value: object, shape: Shape, place: str = "") -> Any:
     """Return a value that was parsed from JSON if it has a shape.
 
     Raises:
@@ -60,7 +60,7 @@ def check_shape(value: Any, shape: Shape, place: str = "") -> Any:
     return value
 
 
-def _check_object(value: Any, shape: dict[Any, Shape], place: str) -> None:
+def _check_object(value: object, shape: dict[Any, Shape], place: str) -> None:
     if not isinstance(value, dict):
         raise _other(place, "an object", value)
     names = next((key for key in shape if isinstance(key, re.Pattern)), None)
@@ -82,5 +82,5 @@ def _inside(place: str, key: str) -> str:
     return f"{place}{'.' if place else ''}{key:.80}"
 
 
-def _other(place: str, expected: str, got: Any) -> ValueError:
+def _other(place: str, expected: str, got: object) -> ValueError:
     return ValueError(f"{place}{': ' if place else ''}expected {expected}, got {short_repr(got)}")

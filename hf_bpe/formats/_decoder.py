@@ -112,7 +112,7 @@ class Decoder:
             size += len(stripped)
         return size
 
-    def known_ids(self, name: str, ids: Any, skipped: bytes, unknown_id: int | None) -> list[int]:
+    def known_ids(self, name: str, ids: object, skipped: bytes, unknown_id: int | None) -> list[int]:
         """Return ids without skipped ones, and with `unknown_id` outside the vocabulary; None to leave these out."""
         if not isinstance(ids, (list, tuple)):
             raise wrong_type(name, "a row of ids", ids)

@@ -59,7 +59,7 @@ class Definition:
             settings |= {name: self.settings.get(name, END_OF_TEXT) for name in _NAMED_BY_ITSELF}
         object.__setattr__(self, "settings", _with_template(settings))
 
-    def setting(self, name: str, default: Any = None) -> Any:
+    def setting(self, name: str, default: object = None) -> Any:
         """Return a setting, or the default if it is not set; tokens as str."""
         value = self.settings.get(name, default)
         return str(value) if isinstance(value, AddedToken) else value

@@ -294,11 +294,11 @@ class Pipeline:
         except INVALID_ID_ERRORS:
             return self.decoder.row_bytes(self.decoder.known_ids(name, ids, skipped, self._unknown_id), b"")
 
-    def decode_stream(self, decode_bytes: DecodesBytes, skips: bool = False, ids: Any = ()) -> DecodeStream:
+    def decode_stream(self, decode_bytes: DecodesBytes, skips: bool = False, ids: object = ()) -> DecodeStream:
         """Return a streaming decoder; see `DecodeStream`."""
         skipped = self.skipped(skips)
 
-        def to_ids(ids: Any) -> list[int]:
+        def to_ids(ids: object) -> list[int]:
             row = [ids] if type(ids) is int else as_lists("token_ids", ids)
             return self.decoder.known_ids("token_ids", row, skipped, self._unknown_id)
 

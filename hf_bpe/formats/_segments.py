@@ -29,7 +29,7 @@ class Segment(NamedTuple):
 
 
 def encode_segments(
-    pipeline: Pipeline, segments: Any, untrusted: str = "all", add_special_tokens: bool = False
+    pipeline: Pipeline, segments: object, untrusted: str = "all", add_special_tokens: bool = False
 ) -> list[int]:
     """Return the ids of a text that is given in parts; see `BPETokenizer.encode_segments`."""
     parts = checked_segments(segments)
@@ -73,7 +73,7 @@ def special_tokens_of_merges(tokenizer: Definition | Pipeline) -> set[int]:
     return {i for i, token in added if token.special and i in model.vocab and token.content not in own}
 
 
-def checked_segments(segments: Any) -> list[Segment]:
+def checked_segments(segments: object) -> list[Segment]:
     """Return segments as named tuples, without empty ones, and neighbors of one kind as one.
 
     Raises:

@@ -23,14 +23,14 @@ from hf_bpe.core._special_tokens import refuse_roles
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 
-def check_special_tokens(name: str, value: Any) -> list[Any]:
+def check_special_tokens(name: str, value: object) -> list[Any]:
     """Return a list of tokens; a mapping of roles gets its own message."""
     refuse_roles(value)
     tokens: list[Any] = each(check_token)(name, value)
     return tokens
 
 
-def check_token(name: str, value: Any) -> Any:
+def check_token(name: str, value: object) -> Any:
     """Return the value if it is a token (str or `AddedToken`) that can be encoded as UTF-8."""
     if not isinstance(value, (str, AddedToken)):
         raise wrong_type(name, "a str or an AddedToken", value)
@@ -41,12 +41,12 @@ def check_token(name: str, value: Any) -> Any:
     return value
 
 
-def check_tokens(name: str, value: Any) -> Any:
+def check_tokens(name: str, value: object) -> Any:
     """Return a list of tokens; a single token may be given."""
     return each(check_token)(name, [value] if isinstance(value, (str, AddedToken)) else value)
 
 
-def check_extra_tokens(name: str, value: Any) -> Any:
+def check_extra_tokens(name: str, value: object) -> Any:
     """Return the value if it is a list of tokens, or a dict of name to token."""
     if not isinstance(value, Mapping):
         return each(check_token)(name, value)
@@ -55,7 +55,7 @@ def check_extra_tokens(name: str, value: Any) -> Any:
     return value
 
 
-def check_added_tokens(name: str, value: Any) -> Any:
+def check_added_tokens(name: str, value: object) -> Any:
     """Return the value if it is a mapping of id to `AddedToken`."""
     tokens = {}
     for token_id, token in check_mapping(name, value).items():
@@ -64,7 +64,7 @@ def check_added_tokens(name: str, value: Any) -> Any:
     return tokens
 
 
-def check_template(name: str, value: Any) -> Any:
+def check_template(name: str, value: object) -> Any:
     """Return the value if it is a chat template, or several by name."""
     if isinstance(value, (list, tuple)):  # the form of several templates in tokenizer_config.json
         value = {each["name"]: each["template"] for each in map(partial(check_mapping, name), value)}
@@ -73,7 +73,7 @@ def check_template(name: str, value: Any) -> Any:
     return value
 
 
-def check_errors(name: str, value: Any) -> str:
+def check_errors(name: str, value: object) -> str:
     """Return the value if it is the name of an error handler for decoding."""
     try:
         codecs.lookup_error(check_str(name, value))
@@ -82,7 +82,7 @@ def check_errors(name: str, value: Any) -> str:
     return str(value)
 
 
-def check_model_max_length(name: str, value: Any) -> Any:
+def check_model_max_length(name: str, value: object) -> Any:
     """Return a number of tokens, which may be a float in files: 1e30 means no limit."""
     return value if isinstance(value, float) and value >= 0 else check_int(name, value, 0)
 

@@ -83,7 +83,7 @@ def _model_setting(check: Check, json: tuple[type, ...], feature: str) -> Settin
 
 
 def _with_default(
-    owner: Owner, check: Check | None, json: tuple[type, ...], default: Any, feature: str = "settings"
+    owner: Owner, check: Check | None, json: tuple[type, ...], default: object, feature: str = "settings"
 ) -> Setting:
     return Setting(owner, check, json, default, is_saved=True, feature=feature)
 
@@ -140,7 +140,7 @@ def setting_names(*owners: Owner) -> tuple[str, ...]:
     return tuple(name for name, each in SETTINGS.items() if each.owner in owners)
 
 
-def is_default(name: str, value: Any) -> bool:
+def is_default(name: str, value: object) -> bool:
     """Return whether a setting has the value that every tokenizer has."""
     return name in SETTINGS and SETTINGS[name].default is not _NO_DEFAULT and bool(SETTINGS[name].default == value)
 

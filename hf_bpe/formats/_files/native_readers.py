@@ -105,7 +105,7 @@ def merges_of_json(
     return pairs, tokens, bytes(token in used for token in tokens)
 
 
-def _merge(rank: int, merge: Any, tokens: Mapping[str, bytes | None]) -> Merge:
+def _merge(rank: int, merge: object, tokens: Mapping[str, bytes | None]) -> Merge:
     parts = merge.split(" ") if isinstance(merge, str) else merge
     if not isinstance(parts, list) or len(parts) != 2:
         raise ValueError(f"model: merge {rank}: expected two tokens, got {merge!r:.80}")

@@ -12,7 +12,7 @@ from hf_bpe.formats._template import Template, TemplatePiece, as_template
 from hf_bpe.pretokenizers._stages import ByteLevel
 
 
-def processor_settings(processor: Any, added: AddedVocabulary) -> dict[str, Any]:
+def processor_settings(processor: object, added: AddedVocabulary) -> dict[str, Any]:
     """Return the settings of BPETokenizer that are equivalent to a post-processor.
 
     Args:
@@ -47,7 +47,7 @@ def processor_settings(processor: Any, added: AddedVocabulary) -> dict[str, Any]
     return settings
 
 
-def template_with_type_ids(processor: Any, added: AddedVocabulary) -> Template:
+def template_with_type_ids(processor: object, added: AddedVocabulary) -> Template:
     """Return the template of a post-processor for which `processor_settings` does not raise, with all type ids.
 
     Without a template the sequences of a pair have the type ids 0 and 1.
@@ -135,7 +135,7 @@ def _checked(token: str, token_id: int, added: AddedVocabulary) -> str:
     return token
 
 
-def json_excerpt(part: Any) -> str:
+def json_excerpt(part: object) -> str:
     """Return a part of a `tokenizer.json` for a message, shortened to its first 200 characters."""
     text = json.dumps(part, ensure_ascii=False)
     return text if len(text) <= 200 else text[:200] + "…"

@@ -58,7 +58,7 @@ def check_config(path: Path) -> dict[str, Any]:
     return config
 
 
-def converted(value: Any, convert: Callable[[Any], Any]) -> Any:
+def converted(value: object, convert: Callable[[Any], Any]) -> Any:
     """Return a JSON value with each of its parts converted, or the parts of those that convert to themselves.
 
     >>> converted({"a": [1, (2,)]}, lambda value: -value if isinstance(value, int) else value)
@@ -73,7 +73,7 @@ def converted(value: Any, convert: Callable[[Any], Any]) -> Any:
     return [converted(each, convert) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def content_of_token(token: Any) -> str | None:
+def content_of_token(token: object) -> str | None:
     """Return the content of a token as a JSON file has it, a string or an object; None for anything else."""
     token = token.get("content") if isinstance(token, dict) else token
     return token if isinstance(token, str) else None
@@ -106,7 +106,7 @@ def check_added_tokens(path: Path) -> dict[str, int]:
     return content
 
 
-def _check_added_token(where: str, token_id: str, token: Any) -> None:
+def _check_added_token(where: str, token_id: str, token: object) -> None:
     if not (token_id.isascii() and token_id.isdigit()):
         raise ValueError(f"{where}: expected ids, got {token_id!r:.80}")
     if not isinstance(token, dict) or not isinstance(token.get("content"), str):

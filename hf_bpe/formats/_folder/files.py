@@ -156,7 +156,7 @@ def _is_model_specific(name: str, value: object) -> bool:
     return name.endswith("_token") and name not in NAMED_TOKENS and isinstance(value, (str, AddedToken))
 
 
-def _added_token(token: Any) -> AddedToken:
+def _added_token(token: object) -> AddedToken:
     token = AddedToken(**token) if isinstance(token, dict) else token
     if not isinstance(token, AddedToken):
         raise TypeError(

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 from tokenizers import AddedToken
 
@@ -47,7 +46,7 @@ _KEPT_OF_CHARACTERS = {"errors", *setting_names(Owner.PYTHON)}
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")
 
 
-def read_folder(folder: str | os.PathLike[str], **arguments: Any) -> Definition:
+def read_folder(folder: str | os.PathLike[str], **arguments: object) -> Definition:
     """Return the definition of the tokenizer in a folder, as `BPETokenizer.from_pretrained` loads it.
 
     Args:

@@ -288,7 +288,7 @@ def _rows(side: Side, texts: list[str], added: bool) -> Sequence[Any]:
     return [rows] if len(texts) == 1 else [_rows(side, [text], added)[0] for text in texts]
 
 
-def _row(encode: Callable[..., Any], *arguments: Any) -> Any:
+def _row(encode: Callable[..., Any], *arguments: object) -> Any:
     try:
         with panics_as_errors():
             return encode(*arguments)
