@@ -122,17 +122,6 @@ def check_json_parts(path: str | os.PathLike[str], brackets: int, commas: int) -
         )
 
 
-def check_json_file(path: str | os.PathLike[str]) -> None:
-    """Raise an error for a JSON file that is too large to parse; nothing is parsed.
-
-    Raises:
-        OSError, ValueError: see `read_bounded` and `check_json_parts`.
-    """
-    content = read_bounded(path)
-    commas = content.count(b",") if len(content) > _MAX_COMMAS else 0  # frequent, so they take long to count
-    check_json_parts(path, content.count(b"[") + content.count(b"{"), commas)
-
-
 def parse_json(path: str | os.PathLike[str], text: str, pairs_hook: Callable[..., Any] | None = None) -> Any:
     """Parse the text of a JSON file, unless it has more parts than a vocabulary can have; `path` is for messages.
 
