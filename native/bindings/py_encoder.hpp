@@ -194,9 +194,9 @@ class PyEncoder : public PyDecoder {
                           to_array(offsets.release(), {size, 3}));
   }
 
-  RowLists encode_to_rows(
-      const Texts& texts, const GivenOptions& options, unsigned threads, const GivenTemplate& template_ids,
-      const GivenLimit& limit, const GivenPadding& padding) const {
+  RowLists encode_to_rows(const Texts& texts, const GivenOptions& options, unsigned threads,
+                          const GivenTemplate& template_ids, const GivenLimit& limit,
+                          const GivenPadding& padding) const {
     const auto [wanted, pad_id, is_left] = padding_of(padding.value).value_or(Padding(0, 0, false));
     const auto [encoded, rows] = encoded_rows(texts, options, threads, template_ids, limit);
     return lists_of(rows, wanted.value_or(rows.longest()), pad_id, is_left);
