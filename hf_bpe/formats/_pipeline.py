@@ -96,7 +96,9 @@ class Pipeline:
         """Return a pipeline with other values of some arguments, which shares what does not depend on them."""
         other = replace(self, **changes)
         if other.base is self.base and other.added_tokens is self.added_tokens:
-            shared = ("_plain_encoder", "token_tuples", "ids", "decoder", "shown_contents")
+            shared = ["_plain_encoder", "token_tuples", "ids", "shown_contents"]
+            if (other.decoding, other.unused_tokens) == (self.decoding, self.unused_tokens):
+                shared.append("decoder")
             vars(other).update({name: vars(self)[name] for name in shared if name in vars(self)})
         return other
 

@@ -112,6 +112,13 @@ def test_unused_token_becomes_an_added_token_at_its_id():
     assert unused in ours.encode("a low low")
 
 
+def test_changed_unused_tokens_are_decoded_after_use():
+    tokenizer = BPETokenizer(model=train(["low lower"], vocab_size=257), unused_tokens={"X x": 300})
+    assert tokenizer.decode([300]) == "X x"
+    tokenizer.unused_tokens = {"Y y": 300, "Z z": 301}
+    assert tokenizer.decode([300, 301]) == "Y yZ z"
+
+
 def test_unused_tokens_are_dropped_by_edits():
     ours = BPETokenizer.convert_from(Tokenizer.from_str(json.dumps(odd_file(entries=["中"]))))
     smaller, _ = ours.truncate(len(ours) - 3)
