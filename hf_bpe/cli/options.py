@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from hf_bpe._utils.arguments import MAX_INT64
 from hf_bpe._utils.option_fields import option_fields, paragraphs_of
 
 EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
@@ -127,7 +126,8 @@ def _plain(kind: type, info: Any, value: Any) -> object:
         return info.parser(value)
     if type(value) is kind or (get_origin(kind) is Literal and value in get_args(kind)):
         return value
-    if kind is int and _INT.fullmatch(value) and (info.min or 0) <= int(value) <= (info.max or MAX_INT64):
+    highest = 10**18 if info.max is None else info.max  # `_INT` has at most 18 digits
+    if kind is int and _INT.fullmatch(value) and (info.min or 0) <= int(value) <= highest:
         return int(value)
     if kind is Path and (os.access(value, os.R_OK) or not Path(value).exists()):  # typer refuses unreadable files
         return Path(value)

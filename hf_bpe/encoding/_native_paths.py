@@ -57,7 +57,7 @@ def encode_batch(encoder: Encoder, texts: list[AnyText], options: Options, threa
 
 
 def count_tokens(encoder: Encoder, texts: list[AnyText], options: Options, threads: int) -> list[int]:
-    """Return the number of ids of each text; for the benchmark `superwords`. The core stores no ids."""
+    """Return the number of ids of each text; the core does not store them."""
     counts: list[int] | None = call_core(encoder, "count_tokens", texts, options, threads)
     if counts is not None:
         return counts

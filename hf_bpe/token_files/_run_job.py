@@ -66,7 +66,7 @@ def run_job(
 def _folders(
     stack: ExitStack, job: Job, work_dir: Path | None, logged: int | None, overwrite: bool
 ) -> tuple[RunLog | None, Path]:
-    """Return the log of so many units of work, None if it needs none, and the folder for the new files."""
+    """Return the log of `logged` units, None if it needs none, and the folder for the new files."""
     target = job.target
     staging = None if work_dir is None else staging_folder(target, work_dir)
     is_staged = staging is not None and staging.exists()

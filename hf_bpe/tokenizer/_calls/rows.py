@@ -113,7 +113,7 @@ def encode_rows(
 
 
 def can_pad(kwargs: dict[str, Any]) -> bool:
-    """Say whether the options of `pad` are among those that are answered here, with values of the usual types."""
+    """Say whether `pad` is answered here with these options, all with values of the usual types."""
     # With a length and another padding, transformers warns that the length is ignored.
     is_clear = kwargs.get("max_length") is None or kwargs.get("padding") == "max_length"
     lengths = "max_length", "pad_to_multiple_of"
