@@ -24,8 +24,8 @@ from hf_bpe.conversion._gguf_file import Metadata
 from hf_bpe.conversion._llama_cpp import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, placeholder
 from hf_bpe.core._alphabet import BYTE_TOKENS, CharacterAlphabet
 from hf_bpe.core._model import BPEModel, Merge
+from hf_bpe.encoding._added_tokens.finder import TokenFinder
 from hf_bpe.encoding._merge_trees import last_pair
-from hf_bpe.encoding._token_finder import TokenFinder
 from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.normalizers._steps import PREPENDS_SPACE, SPACE, WRITES_SPACE
 

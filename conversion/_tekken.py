@@ -110,7 +110,7 @@ def _peer(path: Path, definition: Definition) -> Peer:
 
 def _with_special_tokens(text: str, tokenizer: Any, definition: Definition, added: bool) -> list[int]:
     """Return the ids of a text in which special tokens are found, which mistral-common leaves to its callers."""
-    from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+    from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 
     row = [tokenizer.bos_id] if added else []
     for part in AddedTokenSplitter(definition.added_tokens).split(text):

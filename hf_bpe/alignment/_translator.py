@@ -10,7 +10,7 @@ import numpy as np
 from hf_bpe._utils.arguments import check_flag, check_int, check_mapping, short_repr
 from hf_bpe.alignment._token_table import TokenTable, token_table
 from hf_bpe.encoding._encoder import Ids
-from hf_bpe.encoding._session import Change
+from hf_bpe.encoding._sessions.session import Change
 from hf_bpe.formats._pipeline import Pipeline
 
 _NAMES = ("bos_token", "eos_token", "pad_token")

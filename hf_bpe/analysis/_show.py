@@ -13,7 +13,7 @@ from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, legend, page,
 from hf_bpe.analysis._merge_tree import MergeTrees
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.encoding._encoder import AnyText, as_str
 from hf_bpe.encoding._factory import pre_tokenize
 

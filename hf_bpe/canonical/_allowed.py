@@ -19,8 +19,8 @@ from hf_bpe.canonical._normal_form import NormalForm, has_segment, is_separate
 from hf_bpe.canonical._token_texts import TokenTexts
 from hf_bpe.canonical._whole_words import WholeWords
 from hf_bpe.core._model import BPEModel
+from hf_bpe.encoding._added_tokens.finder import TokenFinder
 from hf_bpe.encoding._encoder import AddedTokenTuple
-from hf_bpe.encoding._token_finder import TokenFinder
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 
 _REFUSED = "allowed tokens are not known for this tokenizer: "

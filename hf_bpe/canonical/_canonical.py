@@ -16,9 +16,9 @@ from hf_bpe._utils.visible import counted
 from hf_bpe.canonical._allowed import AllowedTokens
 from hf_bpe.canonical._healing import kept_in_all
 from hf_bpe.canonical._token_texts import decode_beginning
+from hf_bpe.encoding._cuts.settled import SettledCuts
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
 from hf_bpe.encoding._native_paths import lacks_bytes
-from hf_bpe.encoding._settled_cuts import SettledCuts
 from hf_bpe.pretokenizers._byte_level import is_utf8
 
 _LONG = 48  # bytes without a safe cut from which on a settled one is searched for

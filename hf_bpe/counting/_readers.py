@@ -27,8 +27,7 @@ from hf_bpe.counting._file_formats import (
     read_parquet,
 )
 from hf_bpe.counting._sources import Shard
-from hf_bpe.encoding._factory import find_last_cut
-from hf_bpe.encoding._safe_cuts import (
+from hf_bpe.encoding._cuts.safe import (
     SafeCuts,
     TooLong,
     between_special_tokens,
@@ -38,6 +37,7 @@ from hf_bpe.encoding._safe_cuts import (
     safe_cuts,
     special_token_finder,
 )
+from hf_bpe.encoding._factory import find_last_cut
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._pattern import Pattern
 

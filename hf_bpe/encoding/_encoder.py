@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.reference._dropout import Dropout
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hf_bpe import reference
 from hf_bpe._native_core import native_core
-from hf_bpe.encoding import _safe_cuts as cuts
+from hf_bpe.encoding._cuts import safe as cuts
 from hf_bpe.encoding._native_paths import is_native
 from hf_bpe.pretokenizers._native import compile_natively, native_pattern
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hf_bpe._native_core import native_core
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Numbers, Options, as_str, make_splitter
 from hf_bpe.normalizers._backend import utf8
 from hf_bpe.normalizers._normalizer import Normalizer

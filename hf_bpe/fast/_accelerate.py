@@ -8,7 +8,7 @@ from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 from transformers.utils import logging
 
 from hf_bpe._utils.arguments import short_repr
-from hf_bpe.encoding._prefix_cache import PrefixCache
+from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
 from hf_bpe.fast._accelerated import accelerated_class
 from hf_bpe.fast._tokenization_fast import BPETokenizerFast
 from hf_bpe.tokenizer._calls.direct import ALL_HOOKS

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hf_bpe.encoding._prefix_cache import PrefixCache
+    from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
 
 _SGLANG = "sglang.srt.utils.hf_transformers.tokenizer.get_tokenizer"
 
@@ -59,7 +59,7 @@ def _requested_cache() -> PrefixCache | None:
 
 @functools.lru_cache(maxsize=1)
 def _cache_of_process(size: str) -> PrefixCache:
-    from hf_bpe.encoding._prefix_cache import PrefixCache
+    from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
 
     try:
         return PrefixCache(size)

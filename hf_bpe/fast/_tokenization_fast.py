@@ -12,8 +12,8 @@ from tokenizers import AddedToken, Tokenizer
 from transformers.tokenization_utils_base import BatchEncoding
 
 from hf_bpe._utils.paths import check_output
-from hf_bpe.encoding._prefix_cache import PrefixCache
 from hf_bpe.encoding._randomness import refuse_randomness
+from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
 from hf_bpe.fast._calls import encode_fast_call
 from hf_bpe.fast._fast_pipeline import FastPipeline
 from hf_bpe.fast._pipeline_slot import PipelineSlot

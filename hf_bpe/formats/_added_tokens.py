@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from hf_bpe.encoding._added_tokens import as_special
+from hf_bpe.encoding._added_tokens.rules import as_special
 from hf_bpe.formats._settings import NAMED_TOKENS, SettingValues
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import Check, check_path, optional
 from hf_bpe.core._model import BPEModel, check_model
-from hf_bpe.encoding._added_tokens import as_special, check_added_ids, special_tokens_in
+from hf_bpe.encoding._added_tokens.rules import as_special, check_added_ids, special_tokens_in
 from hf_bpe.formats._added_tokens import AddedTokens, NamedTokens, add_tokens
 from hf_bpe.formats._definition import END_OF_TEXT, Definition
 from hf_bpe.formats._files.tokenizer_json_writing import check_prefix_space, with_placeholders

@@ -24,7 +24,7 @@ from hf_bpe.encoding._encoder import (
 from hf_bpe.encoding._factory import make_encoder, share_encoder
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._native_paths import TextEncoder, encode_batch, lacks_bytes, text_encoder
-from hf_bpe.encoding._prefix_cache import PrefixCache
+from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
 from hf_bpe.formats._decoder import INVALID_ID_ERRORS, CharacterDecoder, Decoder, shows_normalized_contents
 from hf_bpe.formats._definition import Definition, encoding_options
 from hf_bpe.formats._double_start import warn_of_double_start
@@ -34,9 +34,9 @@ from hf_bpe.formats._template import Template, template_ids
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from hf_bpe.encoding._decode_stream import DecodesBytes, DecodeStream
     from hf_bpe.encoding._layout import Layout
     from hf_bpe.encoding._lazy_encodings import EncodedTexts, Encodings, ToTokens, TypeIds
+    from hf_bpe.encoding._sessions.decode_stream import DecodesBytes, DecodeStream
 
 
 @dataclass(frozen=True, eq=False)

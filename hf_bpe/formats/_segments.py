@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from hf_bpe._utils.arguments import check_choice, check_flag, check_sequence, check_str, wrong_type
-from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.encoding._preparation import tells_starts
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._pipeline import Pipeline

@@ -16,11 +16,11 @@ from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
 from hf_bpe.counting._file_formats import lines_before
 from hf_bpe.counting._readers import as_bytes, follow_documents
 from hf_bpe.counting._sources import Shard
+from hf_bpe.encoding._cuts.safe import cut_into_blocks
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._prepared_encoder import normalized_size
 from hf_bpe.encoding._randomness import Randomness
-from hf_bpe.encoding._safe_cuts import cut_into_blocks
-from hf_bpe.encoding._streaming import BLOCK_BYTES
+from hf_bpe.encoding._sessions.streaming import BLOCK_BYTES
 from hf_bpe.token_files._loss_masks import NoLossRanges, mark, with_ranges, without_ends, without_last_ids
 from hf_bpe.token_files._options import TokenFileOptions
 from hf_bpe.token_files._packing import Chunk

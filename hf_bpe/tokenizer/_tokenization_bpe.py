@@ -20,7 +20,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._normalized_texts import NormalizedTexts
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.encoding._added_tokens import as_special, special_tokens_in
+from hf_bpe.encoding._added_tokens.rules import as_special, special_tokens_in
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._construction import BOS_EOS_FLAGS, PERSISTENT, assemble, loading_call
 from hf_bpe.formats._decoding import default_decoding

@@ -1,4 +1,4 @@
-// Splits text at special and added tokens, by the rules of hf_bpe/encoding/_added_tokens.py.
+// Splits text at special and added tokens, by the rules of hf_bpe/encoding/_added_tokens/rules.py.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class AddedTokens {
         if (each.special && split_special_tokens) continue;
         if (each.single_word && is_in_word(begin, found, end)) continue;
         // White space that rstrip of the preceding token stripped may be stripped or matched again, as in
-        // hf_bpe/encoding/_added_tokens.py. So `found.begin` and `found.end` may be before `done`.
+        // hf_bpe/encoding/_added_tokens/rules.py. So `found.begin` and `found.end` may be before `done`.
         if (each.lstrip) found.begin = std::max(skip_white_space_before(done, found.begin, keeps_spaces), done);
         if (each.rstrip) {
           if (after_white_space <= found.end) after_white_space = skip_white_space(found.end, end, keeps_spaces);

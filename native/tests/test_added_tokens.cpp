@@ -56,7 +56,7 @@ bool is_at(const Characters& token, const Characters& text, std::size_t at) {
   return token.size() <= text.size() - at && std::equal(token.begin(), token.end(), text.begin() + std::ptrdiff_t(at));
 }
 
-// A transcription of AddedTokenSplitter._split in hf_bpe/encoding/_added_tokens.py.
+// A transcription of AddedTokenSplitter._split in hf_bpe/encoding/_added_tokens/rules.py.
 std::vector<Part> split_round(const std::vector<AddedToken>& tokens, bool normalized, const Characters& text,
                               bool split_special_tokens) {
   const auto join = [&](std::size_t from, std::size_t to) {

@@ -17,7 +17,7 @@ from hf_bpe.conversion._llama_cpp import (
     pre_tokenizer_name,
 )
 from hf_bpe.encoding import unreachable
-from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.formats import Template
 from support import strategies
 from support.strategies import BYTES

@@ -17,7 +17,7 @@ from hf_bpe.counting import _count as counting
 from hf_bpe.counting import _file_formats as formats
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._readers import read
-from hf_bpe.encoding._safe_cuts import SafeCuts, find_too_long
+from hf_bpe.encoding._cuts.safe import SafeCuts, find_too_long
 from hf_bpe.pretokenizers import Pattern
 from support.profiles import by_profile
 from support.strategies import patterns, texts

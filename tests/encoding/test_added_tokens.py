@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.encoding import _added_tokens as added_tokens
-from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._reference_encoder import ReferenceEncoder
-from hf_bpe.encoding._streaming import encode_blocks
+from hf_bpe.encoding._sessions.streaming import encode_blocks
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from support.cases import case
@@ -126,7 +125,7 @@ def test_white_space_is_looked_at_once_for_many_tokens(monkeypatch):
             looks.append(char)
             return super().__contains__(char)
 
-    monkeypatch.setattr(added_tokens, "WHITE_SPACE", Watched(WHITE_SPACE))
+    monkeypatch.setattr("hf_bpe.encoding._added_tokens.rules.WHITE_SPACE", Watched(WHITE_SPACE))
     for flags in ({"rstrip": True}, {"lstrip": True}, {"lstrip": True, "rstrip": True}):
         looks.clear()
         splitter = AddedTokenSplitter({1: AddedToken(" ", **flags)})

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 
 from hf_bpe import accelerate, patch_transformers, unpatch_transformers
 from hf_bpe.encoding import PrefixCache
-from hf_bpe.encoding._safe_cuts import SafeCuts
+from hf_bpe.encoding._cuts.safe import SafeCuts
 from hf_bpe.reference import pre_tokenize
 from support import strategies
 from support.cases import case

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hf_bpe.encoding import _safe_cuts as cuts
 from hf_bpe.encoding import cut_into_documents
+from hf_bpe.encoding._cuts.safe import SafeCuts, between_special_tokens, cut_into_blocks, special_token_finder
 from hf_bpe.encoding._factory import find_last_cut
-from hf_bpe.encoding._safe_cuts import SafeCuts, between_special_tokens, cut_into_blocks, special_token_finder
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._pattern import GPT2, WHITE_SPACE, Pattern
 from hf_bpe.reference import count_pre_tokens
@@ -44,7 +43,7 @@ def all_cuts(text, pattern, specials):
 @given(data, patterns, special_tokens, st.sampled_from([1, 2, 3, 7, 1 << 14]))
 def test_safe_cuts_change_no_count(text, pattern, specials, step):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cuts, "_STEP", step)
+        patch.setattr("hf_bpe.encoding._cuts.safe._STEP", step)
         places = all_cuts(text, pattern, specials)
     parts = [text[begin:end] for begin, end in pairwise([0, *places, len(text)])]
     assert all(parts) or not text
@@ -128,7 +127,7 @@ def test_special_tokens_are_not_regular_expressions():
 @given(data, patterns, special_tokens, st.integers(1, 60), st.sampled_from([2, 3, 5, 17, 1 << 16]))
 def test_documents_lie_between_special_tokens_or_are_parts(text, pattern, specials, limit, step):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cuts, "_STEP", step)
+        patch.setattr("hf_bpe.encoding._cuts.safe._STEP", step)
         spans = [*cut_into_documents(text, 0, None, pattern, specials, limit)]
     documents = [text[start:stop] for start, stop in spans]
     assert all(documents)

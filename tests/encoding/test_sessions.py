@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.encoding import _session, _settled_cuts
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from support.cases import case
 from support.profiles import by_profile, scaled
@@ -76,8 +75,8 @@ def check_text_without_safe_cuts(pattern, normalizer, random):
 @scaled
 @pytest.mark.parametrize("normalizer", ["NFC", '{"type":"NFKC"}', '{"type":"NFD"}'])
 def test_text_that_a_normalizer_changes_is_cut_elsewhere(normalizer, monkeypatch):
-    monkeypatch.setattr(_session, "_LONG", 16)
-    monkeypatch.setattr(_settled_cuts, "_WINDOW", 64)
+    monkeypatch.setattr("hf_bpe.encoding._sessions.session._LONG", 16)
+    monkeypatch.setattr("hf_bpe.encoding._cuts.settled._WINDOW", 64)
     for seed in range(by_profile(quick=2, thorough=60)):
         with case(seed):
             check_text_that_changes_in_places(normalizer, Random(seed))

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_bpe.encoding import _token_finder as token_finder
-from hf_bpe.encoding._safe_cuts import SafeCuts
-from hf_bpe.encoding._token_finder import TokenFinder
+from hf_bpe.encoding._added_tokens.finder import TokenFinder, _Automaton
+from hf_bpe.encoding._cuts.safe import SafeCuts
 from support.profiles import by_profile
 from support.strategies import overlapping_contents
 
@@ -41,7 +40,7 @@ def test_tokens_are_found_where_a_naive_search_finds_them(case, data, block):
     start = data.draw(st.integers(0, len(text)), "start")
     stop = data.draw(st.integers(start, len(text)), "stop")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_finder, "_BLOCK", block)
+        patch.setattr("hf_bpe.encoding._added_tokens.finder._BLOCK", block)
         finder = TokenFinder(contents)
         begins = [*finder.find_begins(text, start, stop)]
         found = [*finder.find_all(text, start, stop)]
@@ -74,13 +73,13 @@ WORST = [
 def sizes_read(monkeypatch):
     """A list that gets the number of characters whenever the automaton reads some."""
     sizes = []
-    find = token_finder._Automaton.find
+    find = _Automaton.find
 
     def counted(self, text, stop):
         sizes.append(len(text))
         return find(self, text, stop)
 
-    monkeypatch.setattr(token_finder._Automaton, "find", counted)
+    monkeypatch.setattr(_Automaton, "find", counted)
     return sizes
 
 

@@ -24,7 +24,7 @@ from hf_bpe.encoding._encoder import (
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._native_paths import encode_batch, text_encoder
 from hf_bpe.encoding._reference_encoder import ReferenceEncoder
-from hf_bpe.encoding._streaming import encode_blocks
+from hf_bpe.encoding._sessions.streaming import encode_blocks
 from hf_bpe.pretokenizers import Pattern
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference import Encoder

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from hf_bpe import BPETokenizer
-from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats import Pipeline
 from hf_bpe.formats._files.tokenizer_json import definition_of_json

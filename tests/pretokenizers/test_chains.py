@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, pre_tokenizers
 
 from hf_bpe import BPETokenizer
-from hf_bpe.encoding._safe_cuts import SafeCuts
+from hf_bpe.encoding._cuts.safe import SafeCuts
 from hf_bpe.pretokenizers import (
     CHAINS,
     NAMES,

@@ -11,8 +11,8 @@ from tokenizers import Regex, pre_tokenizers
 from transformers.convert_slow_tokenizer import TikTokenConverter
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as QWEN2
 
-from hf_bpe.encoding._added_tokens import _WORD
-from hf_bpe.encoding._safe_cuts import SafeCuts
+from hf_bpe.encoding._added_tokens.rules import _WORD
+from hf_bpe.encoding._cuts.safe import SafeCuts
 from hf_bpe.pretokenizers import CHAINS, NAMES, PATTERNS, Pattern, Split, split
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer

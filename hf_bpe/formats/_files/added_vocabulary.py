@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from tokenizers import AddedToken
 
-from hf_bpe.encoding._added_tokens import as_special
+from hf_bpe.encoding._added_tokens.rules import as_special
 
 
 class AddedVocabulary:

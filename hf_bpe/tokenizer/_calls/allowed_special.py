@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hf_bpe._utils.arguments import check_strs, short_repr
+from hf_bpe.encoding._added_tokens.finder import TokenFinder
 from hf_bpe.encoding._encoder import AnyText, Encoder, Options, as_str
-from hf_bpe.encoding._token_finder import TokenFinder
 from hf_bpe.formats._pipeline import Pipeline
 
 NAMES = ("allowed_special", "disallowed_special")

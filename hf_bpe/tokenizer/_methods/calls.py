@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 
 from hf_bpe._utils.arguments import check_flag, check_str, check_strs, checked
-from hf_bpe.encoding._added_tokens import AddedTokenSplitter
+from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._layout import truncated_ids
 from hf_bpe.encoding._lazy_encodings import EncodedTexts

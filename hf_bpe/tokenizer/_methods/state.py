@@ -11,7 +11,7 @@ from tokenizers import AddedToken
 from hf_bpe._utils.arguments import check_flag, check_int, optional
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Encoder
-from hf_bpe.encoding._prefix_cache import PrefixCache
+from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
 from hf_bpe.formats._added_tokens import AddedTokens, add_tokens
 from hf_bpe.formats._definition import ENCODING_SETTINGS, encoding_options
 from hf_bpe.formats._pipeline import PIPELINE_SETTINGS, Pipeline

@@ -1,6 +1,6 @@
 """Cuts between pre-tokens that no later text can change, for text in which safe cuts are rare, such as Chinese.
 
-Safe cuts (`_safe_cuts`) are decided by the two characters next to them, so for named patterns they precede white space.
+Safe cuts (`safe`) are decided by the two characters next to them, so for named patterns they precede white space.
 Here the text is split first, and a boundary is taken of which the text after it shows that it will stay.
 """
 

@@ -2,7 +2,7 @@
 
 Ids can be appended, too, such as those that a model has sampled: they stay as they are.
 
-Appending encodes the tail, which follows the blocks of a session (see `_session_blocks`), with the new text.
+Appending encodes the tail, which follows the blocks of a session (see `blocks`), with the new text.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import as_lists, check_ids, check_int, check_str
 from hf_bpe._utils.processes import default_threads
+from hf_bpe.encoding._cuts.settled import SettledCuts
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._native_paths import as_prepared
 from hf_bpe.encoding._preparation import tells_starts
-from hf_bpe.encoding._session_blocks import BLOCK, Block, SessionState, blocks_until, common_size, joined, with_tail
-from hf_bpe.encoding._settled_cuts import SettledCuts
+from hf_bpe.encoding._sessions.blocks import BLOCK, Block, SessionState, blocks_until, common_size, joined, with_tail
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
 _LONG = 1 << 11  # characters without a safe cut from which on a settled one is searched for

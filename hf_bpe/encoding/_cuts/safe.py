@@ -13,7 +13,7 @@ import mmap
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from hf_bpe.encoding._token_finder import TokenFinder
+from hf_bpe.encoding._added_tokens.finder import TokenFinder
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 _FIRST_STEP, _STEP = 1 << 6, 1 << 14  # the range of the first search, and of later ones, which double

@@ -14,7 +14,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.lazy_exports import compiled
-from hf_bpe.encoding._token_finder import TokenFinder
+from hf_bpe.encoding._added_tokens.finder import TokenFinder
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 

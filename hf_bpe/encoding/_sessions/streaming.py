@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from hf_bpe._utils.arguments import check_sequence
 from hf_bpe._utils.tables import elements, refuse_tables
+from hf_bpe.encoding._cuts.safe import cut_into_blocks
 from hf_bpe.encoding._encoder import Encoder, Ids, Options
-from hf_bpe.encoding._safe_cuts import cut_into_blocks
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
 BLOCK_BYTES = 1 << 24

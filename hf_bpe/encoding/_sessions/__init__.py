@@ -1,0 +1,1 @@
+"""Text that arrives or leaves in parts: sessions, streams, and prefix caches."""
