@@ -402,7 +402,7 @@ def pad_rows(rows: list[list[int]], length: int, value: int, is_left: bool) -> N
     """Return rows filled up to a length as an int64 array; None if one is longer, or no list of ints in 64 bits."""
 
 class RunMerger:
-    """What `hf_bpe.counting._native.merge_runs` returns. After reading was interrupted, it is of no more use."""
+    """What `hf_bpe.counting._runs.merge_runs` returns. After reading was interrupted, it is of no more use."""
 
     def __init__(self, runs: Sequence[Run], multipliers: Sequence[int], least: int = 1) -> None: ...
     def read(self, size: int) -> bytes: ...

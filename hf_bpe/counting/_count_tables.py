@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Union
 from hf_bpe import reference
 from hf_bpe._native_core import native_core, require_core
 from hf_bpe._utils.processes import usable_cores
-from hf_bpe.counting._native import native_counter
 from hf_bpe.counting._readers import Batch
 from hf_bpe.counting._runs import RunOfCounts, RunStream
 from hf_bpe.counting._settings import CountSettings
+from hf_bpe.pretokenizers._native import native_pattern
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter
@@ -27,9 +27,7 @@ def make_count_table(settings: CountSettings, num_workers: int | None, memory: i
         ValueError: the native core cannot split by the pattern.
     """
     if native_core() is not None:
-        return NativeCountTable(
-            native_counter(settings.pattern, settings.special_tokens, num_workers or usable_cores(), memory)
-        )
+        return NativeCountTable(settings, num_workers or usable_cores(), memory)
     if memory:
         require_core("counts in limited memory")
     metaspace = settings.pattern.metaspace
@@ -41,8 +39,14 @@ def make_count_table(settings: CountSettings, num_workers: int | None, memory: i
 class NativeCountTable:
     """Counts in memory, in threads of the native core."""
 
-    def __init__(self, counter: Counter) -> None:
-        self._counter = counter
+    def __init__(self, settings: CountSettings, threads: int, memory: int) -> None:
+        native = require_core("counts in threads")
+        self._counter: Counter = native.Counter(
+            native_pattern(native, settings.pattern),
+            [special.encode() for special in settings.special_tokens],
+            threads=min(threads, 2**31),  # a number beyond the core's 32 bits is more than it would start
+            memory=memory,
+        )
 
     def add(self, batches: Iterable[Batch], weight: int, show: Callable[[int], object]) -> Iterator[None]:
         """Count batches, each text `weight` times.

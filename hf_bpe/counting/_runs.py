@@ -10,9 +10,11 @@ from __future__ import annotations
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, Union
+
+from hf_bpe._native_core import native_core, require_core
 
 Read = Callable[[int], bytes]
 """Returns the next bytes, at most as many as requested; no bytes only at the end."""
@@ -20,6 +22,7 @@ Run = Union[bytes, Read]  # noqa: UP007  # a value, in Python 3.10 too
 
 PIECE = 1 << 20  # bytes to read and write at once
 MAX_COUNT = 2**64 - 1
+_WORDS_AT_ONCE = 4096
 
 
 class RunStream(Protocol):
@@ -79,8 +82,39 @@ def read_whole(run: Run) -> bytes:
     return run if isinstance(run, bytes) else b"".join(iter(lambda: run(PIECE), b""))
 
 
+def merge_runs(all_runs: Sequence[Run], multipliers: Sequence[int], minimum: int = 1) -> RunStream:
+    """Return a merger of sorted runs, times their multipliers, which leaves out words below a minimum.
+
+    Raises, also while it is read:
+        ValueError: a run is damaged; the message says how, not which run.
+        OverflowError: a sum exceeds 64 bits.
+    """
+    native = require_core("sums and parts of counts")
+    # With a multiplier or limit of more than 64 bits, counts overflow 64 bits or are below the limit.
+    merger: RunStream = native.RunMerger(all_runs, multipliers, min(minimum, MAX_COUNT))
+    return merger
+
+
 def read_words(run: Run) -> Iterator[tuple[bytes, int]]:
-    """Yield the words of a run that is valid, with their counts."""
+    """Yield the words of a sorted run and their counts.
+
+    Raises:
+        ValueError: the data is not a run, or ends too early.
+    """
+    native = native_core()
+    if native is None:
+        try:
+            yield from read_valid_words(run)
+        except IndexError:
+            raise ValueError("it ends inside a record") from None
+        return
+    reader = native.RunReader(run)
+    while words := reader.next(_WORDS_AT_ONCE):
+        yield from words
+
+
+def read_valid_words(run: Run) -> Iterator[tuple[bytes, int]]:
+    """Yield the words of a run that is valid, with their counts, in Python."""
     data, word, at = read_whole(run), b"", 0
 
     def take_number() -> int:

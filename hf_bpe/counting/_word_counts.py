@@ -33,8 +33,18 @@ from hf_bpe._utils.object_stores import StorageOptions, download, upload
 from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._special_tokens import check_special_tokens
-from hf_bpe.counting._native import merge_runs, read_words
-from hf_bpe.counting._runs import PIECE, FileRun, Run, RunOfCounts, RunStream, gather, open_run, read_whole
+from hf_bpe.counting._runs import (
+    PIECE,
+    FileRun,
+    Run,
+    RunOfCounts,
+    RunStream,
+    gather,
+    merge_runs,
+    open_run,
+    read_whole,
+    read_words,
+)
 from hf_bpe.counting._settings import Counted, CountSettings
 from hf_bpe.counting._sources import exact_weight
 from hf_bpe.pretokenizers._byte_level import repair_surrogates

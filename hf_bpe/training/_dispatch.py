@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from hf_bpe import reference
 from hf_bpe._native_core import native_core, require_core
-from hf_bpe.counting._native import HasRun, run_factory
+from hf_bpe.counting._runs import Run, RunOfCounts, read_whole
+from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.pretokenizers._pattern import GPT2, Pattern
 from hf_bpe.reference import _training_alphabet as reference_alphabet
@@ -14,9 +16,20 @@ from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityMerges, ParityOptions
 from hf_bpe.reference._training_alphabet import TrainingAlphabet
 
+Counts: TypeAlias = Mapping[bytes, int] | WordCounts
+"""Pre-token → number of occurrences."""
+
+
+def run_factory(counts: Counts) -> Callable[[], Run]:
+    """Return a function that returns the run for the native core to learn from."""
+    if isinstance(counts, WordCounts):
+        return counts.run
+    run = read_whole(RunOfCounts(counts).read)
+    return lambda: run
+
 
 def learn_merges(
-    counts: Mapping[bytes, int] | HasRun,
+    counts: Counts,
     options: LearningOptions,
     *,
     max_merges: int,
@@ -63,7 +76,7 @@ def learn_merges(
     return merges
 
 
-def count_characters(counts: Mapping[bytes, int] | HasRun) -> Mapping[str, int]:
+def count_characters(counts: Counts) -> Mapping[str, int]:
     """Return how often each character occurs; see `reference._training_alphabet.count_characters`.
 
     Raises:
@@ -76,8 +89,8 @@ def count_characters(counts: Mapping[bytes, int] | HasRun) -> Mapping[str, int]:
 
 
 def learn_parity_merges(
-    languages: Sequence[Mapping[bytes, int] | HasRun],
-    dev: Sequence[Mapping[bytes, int] | HasRun],
+    languages: Sequence[Counts],
+    dev: Sequence[Counts],
     options: ParityOptions,
     progress: Callable[[int], object] | None = None,
 ) -> ParityMerges:
@@ -105,7 +118,7 @@ def learn_parity_merges(
 
 
 def training_bytes(
-    counts: Mapping[bytes, int] | HasRun,
+    counts: Counts,
     max_merges: int,
     initial: Sequence[tuple[bytes, bytes]] = (),
     *,

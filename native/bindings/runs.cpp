@@ -116,7 +116,7 @@ Typed<nb::object, "RunMerger"> hf_bpe::merger_of(std::vector<WordCounts> tables)
 void hf_bpe::bind_runs(nb::module_& module) {
   nb::class_<PyRunMerger>(
       module, "RunMerger",
-      "What `hf_bpe.counting._native.merge_runs` returns. After reading was interrupted, it is of no more use.")
+      "What `hf_bpe.counting._runs.merge_runs` returns. After reading was interrupted, it is of no more use.")
       .def(
           "__init__",
           [](PyRunMerger* self, const Typed<nb::object, "Sequence[Run]">& runs,

@@ -1,3 +1,4 @@
+import functools
 import multiprocessing
 import re
 from collections import Counter
@@ -5,7 +6,6 @@ from collections import Counter
 import pytest
 
 from hf_bpe.counting import _count as counting
-from hf_bpe.counting import _count_tables
 
 TINY = 40  # bytes a batch, so that a few words make several batches
 
@@ -16,11 +16,7 @@ def count(source, **options):
 
 @pytest.fixture
 def tiny_batches(monkeypatch, native):
-    def native_counter(pattern, special_tokens, threads, memory):
-        encoded = [special.encode() for special in special_tokens]
-        return native.Counter(pattern.canonical, encoded, threads=threads, chunk_bytes=TINY)
-
-    monkeypatch.setattr(_count_tables, "native_counter", native_counter)
+    monkeypatch.setattr(native, "Counter", functools.partial(native.Counter, chunk_bytes=TINY))
     monkeypatch.setattr(counting, "_BATCH_BYTES", 4 * TINY)
 
 

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_bpe.counting._native import merge_runs, read_words
-from hf_bpe.counting._runs import FileRun, RunOfCounts, gather
-from hf_bpe.counting._runs import read_words as read_own_words
+from hf_bpe.counting._runs import FileRun, RunOfCounts, gather, merge_runs, read_valid_words, read_words
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -47,7 +45,7 @@ def merge(all_tables, multipliers=None, least=1):
 
 @given(tables)
 def test_a_run_holds_its_words_in_order(table):
-    for read in (read_words, read_own_words):
+    for read in (read_words, read_valid_words):
         assert list(read(run_of(table))) == sorted(table.items())
 
 

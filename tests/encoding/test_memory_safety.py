@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.counting._native import read_words
+from hf_bpe.counting._runs import read_words
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.reference._options import LearningOptions

@@ -13,11 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_bpe import Source, count, reference
-from hf_bpe.counting._native import native_counter
-from hf_bpe.counting._native import read_words as read_natively
-from hf_bpe.counting._runs import RunOfCounts, read_words
+from hf_bpe.counting._runs import RunOfCounts, read_valid_words, read_words
 from hf_bpe.pretokenizers import NAMES
-from hf_bpe.pretokenizers._pattern import GPT2
 from hf_bpe.reference._options import LearningOptions
 from support.engines import use_engine
 from support.learning import learn_merges
@@ -32,7 +29,7 @@ BUILT_IN = [*NAMES, None]
 
 def words_of(counter):
     """Return what was counted, in order, and empty the counter."""
-    return [*read_words(counter.drain().read)]
+    return [*read_valid_words(counter.drain().read)]
 
 
 def split_natively(native, data, pattern):
@@ -137,7 +134,7 @@ def test_parts_of_a_text_sum_up_in_any_memory_with_any_weight(native, text, patt
             )
             runs.append(counter.drain().read(1 << 40))
     merged = native.RunMerger(runs, [1] * len(runs)).read(1 << 40)
-    assert dict(read_natively(merged)) == expected
+    assert dict(read_words(merged)) == expected
 
 
 @given(st.lists(any_bytes, max_size=5), st.integers(1, 3), st.integers(1, 40))
@@ -270,7 +267,7 @@ def test_merges_of_many_random_words_are_those_of_the_reference(native, tie_brea
 def test_merges_of_real_text_are_those_of_the_reference(native, test_data, name):
     with (test_data / "text" / f"{name}.txt").open("rb") as file:
         text = file.read(by_profile(quick=100_000, thorough=2_000_000)).decode("utf-8", "ignore")
-    counter = native_counter(GPT2, ["<|endoftext|>"], threads=2)
+    counter = native.Counter("gpt2", [b"<|endoftext|>"], threads=2)
     counter.add([text], check_utf8=False, progress=None)
     counts = dict(words_of(counter))
     expected = reference.count_pre_tokens([part.encode() for part in text.split("<|endoftext|>")], "gpt2")

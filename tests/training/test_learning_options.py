@@ -3,9 +3,7 @@
 import inspect
 from dataclasses import fields
 
-from hf_bpe.counting._native import run_factory
-from hf_bpe.pretokenizers._native import native_pattern
-from hf_bpe.pretokenizers._pattern import GPT2
+from hf_bpe.counting._runs import RunOfCounts
 from hf_bpe.reference._options import LearningKeywords, LearningOptions
 from support import oracle
 from support.made_up import check_with_made_up
@@ -107,13 +105,12 @@ def test_native_core_reads_every_option(native):
             read.append(name)
             return getattr(LearningOptions(), name)
 
-    words = {b"low": 2}
     (merge,) = native.learn_merges(
-        run_factory(words),
+        lambda: RunOfCounts({b"low": 2}).read(1000),
         Options(),
         initial=[],
         max_merges=1,
-        parts=native_pattern(native, GPT2),
+        parts="gpt2",
         threads=1,
         progress=None,
     )
