@@ -14,7 +14,7 @@ from typing import Any
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.callers import warn_caller
+from hf_bpe._utils.messages import warn_caller
 from hf_bpe.conversion import _gguf_characters as characters
 from hf_bpe.conversion._gguf_file import MAGIC, Metadata
 from hf_bpe.conversion._gguf_writer import as_expressed, write

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.callers import warn_caller
+from hf_bpe._utils.messages import warn_caller
 from hf_bpe.conversion._gguf_file import KEY
 from hf_bpe.conversion._llama_cpp import (
     CONTROL,

@@ -14,7 +14,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
-from hf_bpe._utils.callers import warn_caller
+from hf_bpe._utils.messages import warn_caller
 
 
 @functools.cache

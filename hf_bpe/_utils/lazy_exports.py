@@ -1,17 +1,37 @@
-"""What is imported on first use: public names of a package, whose modules import slow libraries, and `regex`."""
+"""Imports on first use: of public names, whose modules import slow libraries, of transformers, and of `regex`."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from hf_bpe._utils.advice import no_advice
-
 if TYPE_CHECKING:
     import regex
+
+_SWITCH = "TRANSFORMERS_NO_ADVISORY_WARNINGS"  # read when advice is about to be printed
+
+
+@contextmanager
+def no_advice() -> Iterator[None]:
+    """Keep transformers from printing "PyTorch was not found" if it is imported meanwhile.
+
+    >>> with no_advice():
+    ...     import transformers
+    """
+    before = os.environ.get(_SWITCH)
+    os.environ[_SWITCH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SWITCH]
+        else:
+            os.environ[_SWITCH] = before
 
 
 def lazy_exports(

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hf_bpe._utils.arguments import short_repr
-from hf_bpe._utils.credentials import without_credentials
+from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.paths import local_path
 
 StorageOptions = Mapping[str, Any]

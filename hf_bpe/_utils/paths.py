@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from hf_bpe._utils.arguments import check_path, short_repr
-from hf_bpe._utils.credentials import without_credentials
+from hf_bpe._utils.messages import without_credentials
 
 _FILE = "file://"
 _SCHEME = "[A-Za-z][A-Za-z0-9+.-]+:"  # a drive of Windows has one letter

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from hf_bpe._utils.option_fields import option_fields, paragraphs_of
+from hf_bpe._utils.arguments import option_fields, paragraphs_of
 
 EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
 SPLIT = (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hf_bpe._utils.credentials import without_credentials
+from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import phase, warnings_said
 from hf_bpe.cli.options import SPLIT, option

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hf_bpe._utils.files import flush
-from hf_bpe._utils.shapes import check_shape
+from hf_bpe._utils.input_files import check_shape
 from hf_bpe._utils.work_log import LogKind, WorkLog, checksum, open_own
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.counting._runs import PIECE, FileRun, Read, Run, RunStream

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-from hf_bpe._utils.credentials import credentials_hidden
 from hf_bpe._utils.input_files import check_regular, is_open_pipe, open_stream
+from hf_bpe._utils.messages import credentials_hidden
 from hf_bpe._utils.object_stores import StorageOptions, advice, file_system
 from hf_bpe._utils.paths import Location, is_url
 from hf_bpe._utils.visible import counted

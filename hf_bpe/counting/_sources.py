@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeGuard, Union, get_args
 
 from hf_bpe._utils.arguments import at_least, check_choice, check_int, check_mapping, check_str, optional, short_repr
-from hf_bpe._utils.credentials import without_credentials
+from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.paths import Location
 from hf_bpe._utils.tables import is_dataset, refuse_tables
 from hf_bpe.counting._locations import Compression, FileFormat, are_paths, file_kind, find_files

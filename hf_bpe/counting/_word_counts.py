@@ -28,10 +28,9 @@ from typing import Any
 
 from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_sequence, short_repr
 from hf_bpe._utils.files import staged_folder
-from hf_bpe._utils.input_files import MAX_BYTES, open_regular, parse_json
+from hf_bpe._utils.input_files import MAX_BYTES, Optional, Shape, check_shape, open_regular, parse_json
 from hf_bpe._utils.object_stores import StorageOptions, download, upload
 from hf_bpe._utils.paths import check_destination, is_url
-from hf_bpe._utils.shapes import Optional, Shape, check_shape
 from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._runs import (
     PIECE,

@@ -7,8 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hf_bpe._utils.arguments import at_least, check_flag, check_str, check_strs, checked, one_of, optional
-from hf_bpe._utils.option_fields import checks_of, with_options
+from hf_bpe._utils.arguments import (
+    at_least,
+    check_flag,
+    check_str,
+    check_strs,
+    checked,
+    checks_of,
+    one_of,
+    optional,
+    with_options,
+)
 from hf_bpe._utils.paths import output_url
 from hf_bpe._utils.processes import threads_of
 from hf_bpe._utils.tables import check_arrow

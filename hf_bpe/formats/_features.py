@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.callers import warn_caller
+from hf_bpe._utils.messages import warn_caller
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import FLAGS, Definition
 from hf_bpe.formats._settings import SETTINGS, Owner

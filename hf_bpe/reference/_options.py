@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
-from hf_bpe._utils.arguments import MAX_INT64, Check, check_int, check_real, one_of, optional
-from hf_bpe._utils.option_fields import option, option_fields
+from hf_bpe._utils.arguments import MAX_INT64, Check, check_int, check_real, one_of, option, option_fields, optional
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -11,8 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypedDict, get_args
 
-from hf_bpe._utils.arguments import at_least, check_flag, check_int, check_str, check_strs, one_of, optional, wrong_type
-from hf_bpe._utils.option_fields import option
+from hf_bpe._utils.arguments import (
+    at_least,
+    check_flag,
+    check_int,
+    check_str,
+    check_strs,
+    one_of,
+    option,
+    optional,
+    wrong_type,
+)
 from hf_bpe.encoding import _randomness as randomness
 
 FormatName = Literal["npy", "megatron", "datatrove", "nanogpt", "llm.c", "mds", "parquet", "arrow"]

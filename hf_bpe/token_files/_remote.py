@@ -16,8 +16,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.input_files import read_json
+from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.object_stores import (
     StorageOptions,
     download,

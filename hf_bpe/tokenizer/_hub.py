@@ -14,7 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
 from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
 
-from hf_bpe._utils.credentials import without_credentials
+from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.visible import in_one_line
 from hf_bpe.formats._folder.config import CONFIG_FILE
 from hf_bpe.formats._folder.files import FOLDER_FILES, OTHER_FILES, OWN_FILES, passes_vocabulary

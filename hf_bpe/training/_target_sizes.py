@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hf_bpe._utils.arguments import MAX_INT64, check_int, short_repr
-from hf_bpe._utils.callers import warn_caller
+from hf_bpe._utils.messages import warn_caller
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import learned
 

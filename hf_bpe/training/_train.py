@@ -10,8 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, get_args, overload
 
-from hf_bpe._utils.arguments import at_least, check_flag, check_str, checked, one_of, optional, short_repr
-from hf_bpe._utils.option_fields import checks_of, with_options
+from hf_bpe._utils.arguments import (
+    at_least,
+    check_flag,
+    check_str,
+    checked,
+    checks_of,
+    one_of,
+    optional,
+    short_repr,
+    with_options,
+)
 from hf_bpe._utils.progress import Listener
 from hf_bpe._utils.work_log import subfolder
 from hf_bpe.core._model import BPEModel, check_model

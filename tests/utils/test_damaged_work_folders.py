@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hf_bpe import count, train
-from hf_bpe._utils.shapes import Optional, check_shape
+from hf_bpe._utils.input_files import Optional, check_shape
 from hf_bpe.training import Superwords
 from support.cases import case
 from support.profiles import by_profile, scaled

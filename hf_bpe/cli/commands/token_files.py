@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hf_bpe._utils.option_fields import checks_of
+from hf_bpe._utils.arguments import checks_of
 from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe._utils.processes import threads_of
 from hf_bpe._utils.visible import counted

@@ -17,8 +17,8 @@ from typing import Any, cast
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.callers import warn_caller
 from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe._utils.messages import warn_caller
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._factory import pre_tokenize

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.callers import warn_caller
 from hf_bpe._utils.input_files import read_bounded
+from hf_bpe._utils.messages import warn_caller
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens.rules import as_special
 from hf_bpe.formats._added_tokens import NamedTokens, names_token

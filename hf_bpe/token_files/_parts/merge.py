@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hf_bpe._utils.arguments import check_flag, short_repr
-from hf_bpe._utils.credentials import without_credentials
 from hf_bpe._utils.files import write_atomically
-from hf_bpe._utils.input_files import read_json
+from hf_bpe._utils.input_files import Optional, check_shape, read_json
+from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.object_stores import StorageOptions, download, join, parent_and_name, sizes, transfer, upload
 from hf_bpe._utils.paths import check_destination, is_url
-from hf_bpe._utils.shapes import Optional, check_shape
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._manifest import COUNTS, OF_FILES, SETTINGS, EncodedFiles, as_json, encoded_files, with_urls

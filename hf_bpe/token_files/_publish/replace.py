@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hf_bpe._utils.files import flush, lock_moves, write_atomically
-from hf_bpe._utils.shapes import check_shape
+from hf_bpe._utils.input_files import check_shape
 from hf_bpe._utils.work_log import open_own, subfolder
 from hf_bpe.token_files._publish.shards import ShardRecord, Target
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hf_bpe._utils.files import flush
-from hf_bpe._utils.shapes import check_shape
+from hf_bpe._utils.input_files import check_shape
 from hf_bpe._utils.work_log import checksum, open_own
 from hf_bpe.counting._error_policy import SKIPPED, Skipped
 from hf_bpe.counting._sources import Shard

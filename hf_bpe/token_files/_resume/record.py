@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hf_bpe._utils.shapes import check_shape
+from hf_bpe._utils.input_files import check_shape
 from hf_bpe._utils.work_log import LogKind, WorkLog, subfolder
 from hf_bpe.counting._error_policy import SKIPPED, Skipped
 from hf_bpe.token_files._publish.shards import ShardRecord

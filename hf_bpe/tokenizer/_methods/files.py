@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hf_bpe._utils.arguments import at_least, check_flag, check_mapping, checked, optional
-from hf_bpe._utils.option_fields import checks_of, with_options
+from hf_bpe._utils.arguments import at_least, check_flag, check_mapping, checked, checks_of, optional, with_options
 from hf_bpe._utils.paths import check_destination, check_output
 from hf_bpe._utils.processes import threads_of
 from hf_bpe.token_files._options import TokenFileKeywords, TokenFileOptions

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hf_bpe._utils.advice import no_advice
-from hf_bpe._utils.callers import warn_caller
+from hf_bpe._utils.lazy_exports import no_advice
+from hf_bpe._utils.messages import warn_caller
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.json_reading import read_json_object

@@ -1,15 +1,27 @@
-"""Users and passwords in URLs, which no message, log and file may have."""
+"""Warnings about the line that calls hf_bpe, and texts without the users and passwords of URLs."""
 
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_PACKAGES = ("hf_bpe", "transformers")  # whose classes call those of the other
 
 _BEFORE_HOST = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]*)://([^/\s]*@)")
 # @ is in names there, or before a version.
 _PLACES = ("abfs", "abfss", "git", "github", "hf", "libarchive", "tar", "zip")
 _KINDS = (FileNotFoundError, PermissionError, OSError, ImportError, ValueError)
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn about the line of the program that called hf_bpe."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def without_credentials(text: str, url: str = "") -> str:
