@@ -21,7 +21,6 @@ from fsspec import config as fsspec_config
 from huggingface_hub import ModelCard
 
 import hf_bpe
-import hf_bpe.counting._count
 from hf_bpe.cli import app
 from hf_bpe.conversion import write_gpt2
 from support.commands import run
@@ -124,7 +123,7 @@ class Hub:
 @pytest.fixture(autouse=True)
 def small_process(monkeypatch):
     """Let examples bound their memory however much other tests have left this process with."""
-    monkeypatch.setattr(hf_bpe.counting._count, "resident_bytes", lambda: 1 << 28)
+    monkeypatch.setattr("hf_bpe.counting._count.resident_bytes", lambda: 1 << 28)
 
 
 @pytest.fixture

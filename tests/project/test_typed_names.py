@@ -4,7 +4,7 @@ import importlib.util
 import inspect
 import subprocess
 import sys
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
 from transformers.tokenization_python import PreTrainedTokenizer
@@ -14,7 +14,6 @@ import hf_bpe.encoding
 import hf_bpe.tokenizer
 from hf_bpe import BPETokenizer
 from hf_bpe.conversion import _formats
-from hf_bpe.formats._format import ReadFormat, WrittenFormat
 from hf_bpe.token_files import _formats as token_formats
 from hf_bpe.token_files._formats import FormatName
 from hf_bpe.tokenizer import _transformers_types as types
@@ -129,6 +128,9 @@ def test_mypy_catches_mistakes_of_a_script(source, tmp_path):
 
 def test_literals_name_what_the_tables_have():
     assert {*get_args(FormatName)} == {*token_formats.FORMATS}
-    assert {*get_args(WrittenFormat)} == {*_formats.FORMATS}
-    read = {name for each in get_args(ReadFormat) for name in (get_args(each) or [each])}
-    assert read == {*_formats.FORMATS, *_formats.READ_ONLY}
+    written, read = (
+        [*map(get_args, get_args(get_type_hints(method, localns={"Self": object})["format"]))]
+        for method in (BPETokenizer.convert_to, BPETokenizer.convert_from)
+    )
+    assert {*sum(written, ())} == {*_formats.FORMATS}
+    assert {*sum(read, ())} == {*_formats.FORMATS, *_formats.READ_ONLY}

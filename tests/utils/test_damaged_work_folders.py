@@ -1,13 +1,11 @@
 """Damaged and hostile work folders are refused by file and place, before anything is changed or read elsewhere."""
 
-import json
 import os
 import re
 
 import pytest
 
 from hf_bpe import count, train
-from hf_bpe._utils.input_files import Optional, check_shape
 from hf_bpe.training import Superwords
 from support.cases import case
 from support.profiles import by_profile, scaled
@@ -93,30 +91,3 @@ def test_files_of_others_with_similar_names_are_kept(work):
     assert (work / "000000009.run").is_dir()
     assert (work / "notes.run").read_text() == "mine"
     assert count([*sorted((work.parent / "corpus").glob("*.txt"))], work_dir=work)
-
-
-SHAPE = {"a": [(str, int)], "b": Optional(bool), "c": {re.compile("[0-9]+"): {"d": object, ...: object}}}
-
-
-def test_values_of_another_shape_are_errors_with_their_places():
-    for value, message in (
-        ([], "expected an object, got []"),
-        ({}, "a is missing"),
-        ({"a": {}}, "a: expected a list, got {}"),
-        ({"a": [["x"]]}, "a[0]: expected a list of 2, got ['x']"),
-        ({"a": [["x", 1], ["x", True]]}, "a[1][1]: expected a number from 0 to 2^63 - 1, got True"),
-        ({"a": [["x", -1]]}, "a[0][1]: expected a number from 0 to 2^63 - 1, got -1"),
-        ({"a": [["x", 2**63]]}, "a[0][1]: expected a number from 0 to 2^63 - 1, got 9223372036854775808"),
-        ({"a": [[1, 1]]}, "a[0][0]: expected a string, got 1"),
-        ({"a": [], "b": 0}, "b: expected true or false, got 0"),
-        ({"a": [], "b": None, "c": {"x": {"d": 1}}}, "c: expected names like [0-9]+, got 'x'"),
-        ({"a": [], "b": None, "c": {"1": {"e": 1}}}, "c.1.d is missing"),
-        ({"a": [], "b": None, "c": {}, "e": 1}, "expected no other keys than a, b, c, got 'e'"),
-    ):
-        with case(value), pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-            check_shape(json.loads(json.dumps(value)), SHAPE)
-
-
-def test_value_of_the_shape_is_returned():
-    value = {"a": [["x", 0], ["y", 2**63 - 1]], "b": None, "c": {"12": {"d": [1], "e": 2}}}
-    assert check_shape(value, SHAPE) is value

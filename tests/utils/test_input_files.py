@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import struct
 from pathlib import Path
@@ -332,3 +333,30 @@ def test_a_line_of_ids_may_be_of_any_length(saved, monkeypatch):
         assert run("decode", saved, "--lines", stdin=b"").stdout == ""
         result = run("decode", saved, stdin=b"97\n98\n99 x", code=1)
         assert "line 3: expected a token id, got 'x'" in result.stderr
+
+
+SHAPE = {"a": [(str, int)], "b": input_files.Optional(bool), "c": {re.compile("[0-9]+"): {"d": object, ...: object}}}
+
+
+def test_values_of_another_shape_are_errors_with_their_places():
+    for value, message in (
+        ([], "expected an object, got []"),
+        ({}, "a is missing"),
+        ({"a": {}}, "a: expected a list, got {}"),
+        ({"a": [["x"]]}, "a[0]: expected a list of 2, got ['x']"),
+        ({"a": [["x", 1], ["x", True]]}, "a[1][1]: expected a number from 0 to 2^63 - 1, got True"),
+        ({"a": [["x", -1]]}, "a[0][1]: expected a number from 0 to 2^63 - 1, got -1"),
+        ({"a": [["x", 2**63]]}, "a[0][1]: expected a number from 0 to 2^63 - 1, got 9223372036854775808"),
+        ({"a": [[1, 1]]}, "a[0][0]: expected a string, got 1"),
+        ({"a": [], "b": 0}, "b: expected true or false, got 0"),
+        ({"a": [], "b": None, "c": {"x": {"d": 1}}}, "c: expected names like [0-9]+, got 'x'"),
+        ({"a": [], "b": None, "c": {"1": {"e": 1}}}, "c.1.d is missing"),
+        ({"a": [], "b": None, "c": {}, "e": 1}, "expected no other keys than a, b, c, got 'e'"),
+    ):
+        with case(value), pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            input_files.check_shape(value, SHAPE)
+
+
+def test_value_of_the_shape_is_returned():
+    value = {"a": [["x", 0], ["y", 2**63 - 1]], "b": None, "c": {"12": {"d": [1], "e": 2}}}
+    assert input_files.check_shape(value, SHAPE) is value
