@@ -1,26 +1,18 @@
-"""All that users can call, with arguments that work.
-
-As a program it calls all with every odd value in the place of each argument, and counts how the calls end:
-`PYTHONPATH=tests python -m support.public_calls`.
-"""
+"""All that users can call, with arguments that work."""
 
 from __future__ import annotations
 
-import os
 import pickle
-import tempfile
-from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy as copy
 from functools import partial
 from pathlib import Path
 
 from transformers import PreTrainedTokenizerFast
-from transformers.utils import logging
 
 import hf_bpe
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, alignment, editing
-from support.odd_calls import Target, outcomes
+from support.odd_calls import Target
 
 MODEL = hf_bpe.train(["low lower lowest newest"] * 2, vocab_size=262, special_tokens=["<|x|>"])
 TO_PARSE = {"start_anchor": "x", "fields": {"content": {}}}
@@ -69,6 +61,20 @@ CHAT_OPTIONS = {
 }
 
 
+OF_TWO_FILES = "pattern normalizer ignore_merges model_special_tokens signature"
+LOADING = "padding_side model_max_length"
+OF_RANKS = {"format": "tiktoken", "pattern": "auto", "special_tokens": None}
+AS_JSON = {"save": False, "add_type_field": True}
+PAIRS = {"text": ["low", "lower lowest"], "text_pair": ["a", "b"]}
+FIRST = {"truncation_strategy": "only_first", "stride": 1}
+FIRST_OF_PAIR = {"ids": [97, 98], "pair_ids": [99], "truncation": "only_first"}
+PAD_OPTIONS = "max_length pad_to_multiple_of padding_side return_attention_mask return_tensors verbose"
+OF_FILES = {"separator": None, "shard": (0, 1), **AS_SET}
+OF_CHATS = "conversation chat_template add_generation_prompt"
+TEMPLATE_FILES = {"tokenizer_config": {}, "save_jinja_files": True}
+OF_NEW = {"vocab_size": 260, "new_special_tokens": ["<y>"], "special_tokens_map": {"<|x|>": "<z>"}}
+
+
 def arguments(names: str, given: dict[str, object]) -> dict[str, Callable[[], object]]:
     """Return what makes the arguments of a call: those of `VALUES` that are named, and those given."""
     values = {**{name: VALUES[name] for name in names.split()}, **given}
@@ -92,13 +98,19 @@ def targets(folder: Path) -> list[Target]:
     plain = PreTrainedTokenizerFast.from_pretrained(folder / "saved")
     offline = partial(BPETokenizer.from_pretrained, local_files_only=True)
     both = {"tokenizer_a": tokenizer, "tokenizer_b": tokenizer}
-    pickled = pickle.dumps(tokenizer)
+    pickled, ranks = pickle.dumps(tokenizer), str(folder / "x.tiktoken")
+
+    def listed(**given: object) -> list[int]:
+        return [*tokenizer.encode_iterable(**given)]
 
     def call(name: str, function: Callable[..., object], names: str = "", **given: object) -> Target:
         return Target(name, lambda: function, arguments(names, given))
 
     def method(name: str, names: str = "", **given: object) -> Target:
         return Target(f"BPETokenizer.{name}", lambda: getattr(pickle.loads(pickled), name), arguments(names, given))
+
+    def step(name: str, make: Callable[[], Callable[..., object]], names: str = "ids", **given: object) -> Target:
+        return Target(name, make, arguments(names, given))
 
     return [
         call("BPEModel", BPEModel, "pattern ignore_merges normalizer", **PARTS),
@@ -118,71 +130,22 @@ def targets(folder: Path) -> list[Target]:
         call("accelerate", hf_bpe.accelerate, tokenizer=plain, prefix_cache=None),
         call("BPETokenizer.train", BPETokenizer.train, f"{TRAINING} normalizer unk_token errors", **LEARNING),
         call("BPETokenizer", BPETokenizer, MODEL_AND_SETTINGS, **SETTINGS),
-        call(
-            "BPETokenizer",
-            BPETokenizer,
-            "pattern normalizer ignore_merges model_special_tokens signature",
-            vocab_file=vocab,
-            merges_file=merges,
-        ),
-        call(
-            "BPETokenizer.from_pretrained",
-            offline,
-            "padding_side model_max_length",
-            pretrained_model_name_or_path=saved,
-            subfolder="",
-        ),
-        call(
-            "BPETokenizer.convert_from",
-            BPETokenizer.convert_from,
-            source=str(folder / "x.tiktoken"),
-            format="tiktoken",
-            pattern="auto",
-            special_tokens=None,
-        ),
+        call("BPETokenizer", BPETokenizer, OF_TWO_FILES, vocab_file=vocab, merges_file=merges),
+        call("BPETokenizer.from_pretrained", offline, LOADING, pretrained_model_name_or_path=saved, subfolder=""),
+        call("BPETokenizer.convert_from", BPETokenizer.convert_from, source=ranks, **OF_RANKS),
         call("BPETokenizer.from_definition", BPETokenizer.from_definition, definition=tokenizer.definition),
         call("BPETokenizer.register_for_auto_class", Unregistered.register_for_auto_class, auto_class="AutoTokenizer"),
-        call(
-            "BPETokenizer.convert_added_tokens",
-            BPETokenizer.convert_added_tokens,
-            obj={},
-            save=False,
-            add_type_field=True,
-        ),
+        call("BPETokenizer.convert_added_tokens", BPETokenizer.convert_added_tokens, obj={}, **AS_JSON),
         call("BPETokenizer.convert_to_native_format", BPETokenizer.convert_to_native_format, tokenizer_file=None),
-        method(
-            "__call__",
-            f"{CALL_OPTIONS} {TEXT_OPTIONS} return_tensors",
-            text=["low", "lower lowest"],
-            text_pair=["a", "b"],
-            text_target=["low", "low"],
-        ),
+        method("__call__", f"{CALL_OPTIONS} {TEXT_OPTIONS} return_tensors", **PAIRS, text_target=["low", "low"]),
         method("__call__", "text verbose stride", max_length=None, return_tensors=None),
         method("encode", f"text {CALL_OPTIONS} {TEXT_OPTIONS}", text_pair="low", return_tensors=None),
         method("encode", "text add_special_tokens"),
         method("tokenize", "text split_special_tokens"),
         method("prepare_for_tokenization", "text is_split_into_words"),
-        method(
-            "prepare_for_model",
-            f"{CALL_OPTIONS} return_tensors",
-            ids=[97, 98],
-            pair_ids=[99],
-            truncation="only_first",
-            prepend_batch_axis=True,
-        ),
-        method(
-            "pad",
-            "padding max_length pad_to_multiple_of padding_side return_attention_mask return_tensors verbose",
-            encoded_inputs={"input_ids": [[97, 98], [99]]},
-        ),
-        method(
-            "truncate_sequences",
-            ids=[97, 98, 99],
-            pair_ids=[97, 98],
-            num_tokens_to_remove=1,
-            truncation_strategy="only_first",
-            stride=1,
-        ),
+        method("prepare_for_model", f"ids {CALL_OPTIONS} return_tensors", **FIRST_OF_PAIR, prepend_batch_axis=True),
+        method("pad", f"padding {PAD_OPTIONS}", encoded_inputs={"input_ids": [[97, 98], [99]]}),
+        method("truncate_sequences", ids=[97, 98, 99], pair_ids=[97, 98], num_tokens_to_remove=1, **FIRST),
         method("build_inputs_with_special_tokens", "token_ids_0 token_ids_1"),
         method("create_token_type_ids_from_sequences", "token_ids_0 token_ids_1"),
         method("get_special_tokens_mask", "token_ids_0 token_ids_1", already_has_special_tokens=False),
@@ -197,41 +160,21 @@ def targets(folder: Path) -> list[Target]:
         method("decode_bytes", "token_ids skip_special_tokens"),
         method("decode_to_texts", "sequences skip_special_tokens"),
         method("decode_stream", "skip_special_tokens ids"),
-        Target("DecodeStream.step", lambda: tokenizer.decode_stream().step, arguments("token_ids", {})),
+        step("DecodeStream.step", lambda: tokenizer.decode_stream().step, "token_ids"),
         method("encode_bytes", data=b"low", **AS_SET),
-        method("encode_to_lists", "texts num_workers", **AS_SET),
-        method("encode_to_numpy", "texts num_workers", **AS_SET),
-        method("encode_to_arrow", "texts num_workers", **AS_SET),
+        *(method(f"encode_to_{kind}", "texts num_workers", **AS_SET) for kind in ("lists", "numpy", "arrow")),
         method("encode_to_padded", "texts num_workers", **AS_SET, length=4),
         method("count_tokens", "texts num_workers", **AS_SET),
-        Target(
-            "BPETokenizer.encode_iterable",
-            lambda: lambda **given: [*tokenizer.encode_iterable(**given)],
-            arguments("num_workers", {"pieces": ["lo", b"w"], **AS_SET}),
-        ),
-        method(
-            "encode_files",
-            "num_workers show_progress",
-            paths=[str(text)],
-            output=output + ".npy",
-            separator=None,
-            shard=(0, 1),
-            **AS_SET,
-        ),
+        step("BPETokenizer.encode_iterable", lambda: listed, "num_workers", pieces=["lo", b"w"], **AS_SET),
+        method("encode_files", "num_workers show_progress", paths=[str(text)], output=output + ".npy", **OF_FILES),
         method("add_tokens", new_tokens=["<new>"], special_tokens=False),
         method("add_special_tokens", special_tokens_dict={"cls_token": "<c>"}, replace_extra_special_tokens=True),
-        method(
-            "apply_chat_template",
-            "conversation chat_template add_generation_prompt padding truncation max_length return_tensors",
-            **CHAT_OPTIONS,
-        ),
+        method("apply_chat_template", f"{OF_CHATS} padding truncation max_length return_tensors", **CHAT_OPTIONS),
         method("encode_message_with_chat_template", message=CHAT[0], conversation_history=CHAT),
         method("get_chat_template", "chat_template tools"),
         method("parse_response", "prefix tools", response="low", schema=TO_PARSE),
         method("get_response_parser", "prefix tools", response_template=TO_PARSE),
-        method(
-            "save_chat_templates", "filename_prefix", save_directory=saved, tokenizer_config={}, save_jinja_files=True
-        ),
+        method("save_chat_templates", "filename_prefix", save_directory=saved, **TEMPLATE_FILES),
         method("save_vocabulary", "filename_prefix", save_directory=output),
         method("save_pretrained", "filename_prefix verify", save_directory=output, legacy_format=None, portable=False),
         method("convert_to", "verify", path=output + "2", format="gpt2", drop=["pattern"]),
@@ -250,21 +193,15 @@ def targets(folder: Path) -> list[Target]:
         call("shared_ids", alignment.shared_ids, a=tokenizer, b=tokenizer),
         call("prefix_map", alignment.prefix_map, teacher=tokenizer, student=tokenizer),
         call("Translator", alignment.Translator, a=tokenizer, b=tokenizer, add_special_tokens=False, special={}),
-        Target("Translator.step", lambda: alignment.Translator(tokenizer, tokenizer).step, arguments("ids", {})),
-        Target("Session.append_ids", lambda: tokenizer.session().append_ids, arguments("ids", {})),
-        method(
-            "train_new_from_iterator",
-            text_iterator=["low lower"],
-            vocab_size=260,
-            length=1,
-            new_special_tokens=["<y>"],
-            special_tokens_map={"<|x|>": "<z>"},
-        ),
+        step("Translator.step", lambda: alignment.Translator(tokenizer, tokenizer).step),
+        step("Session.append_ids", lambda: tokenizer.session().append_ids),
+        method("train_new_from_iterator", text_iterator=["low lower"], length=1, **OF_NEW),
         *(
-            Target(
+            step(
                 f"BPETokenizer.{name} = …",
                 lambda name=name: partial(set_attribute, pickle.loads(pickled), name),
-                arguments("", {name: value}),
+                "",
+                **{name: value},
             )
             for name, value in ATTRIBUTES.items()
         ),
@@ -278,24 +215,3 @@ def set_attribute(tokenizer: BPETokenizer, name: str, **given: object) -> None:
 
 class Unregistered(BPETokenizer):
     """A class whose registration nobody else sees."""
-
-
-def main() -> None:
-    """Print how all calls end."""
-    logging.set_verbosity(logging.CRITICAL)
-    ends: Counter[str] = Counter()
-    problems: list[str] = []
-    with tempfile.TemporaryDirectory() as name:
-        for target in targets(Path(name)):
-            os.chdir(tempfile.mkdtemp(dir=name))
-            for outcome in outcomes(target):
-                ends["works" if outcome.error is None else type(outcome.error).__name__] += 1
-                problems += [] if outcome.problem is None else [outcome.problem]
-    print(f"{sum(ends.values())} calls: {dict(ends.most_common())}; {len(problems)} problems")
-    print(*problems, sep="\n")
-
-
-if __name__ == "__main__":
-    from support.public_calls import main as main_of_module  # for classes that can be imported
-
-    main_of_module()
