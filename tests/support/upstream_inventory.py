@@ -13,9 +13,7 @@ def table(text):
     signatures = {}
     for line in text.replace("\n    ", " ").strip("\n").split("\n"):
         name, parameters = line.split(":", 1)
-        names = (
-            [name] if "." in name else [f"{each}.{name}" for each in ("PreTrainedTokenizer", "PreTrainedTokenizerFast")]
-        )
+        names = [name] if "." in name else [f"PreTrainedTokenizer{suffix}.{name}" for suffix in ("", "Fast")]
         signatures |= dict.fromkeys(names, parameters.strip())
     return signatures
 
@@ -107,36 +105,18 @@ PreTrainedTokenizerFast.tokenize: text, pair=, add_special_tokens=, **kwargs
 PreTrainedTokenizerFast._convert_encoding: encoding, return_token_type_ids=, return_attention_mask=,
     return_overflowing_tokens=, return_special_tokens_mask=, return_offsets_mapping=, return_length=, verbose=
 """)
-"""Class and name → parameters, or "property" or "attribute", in transformers 5.24."""
+"""Class and name → parameters, or "property", "attribute" or "absent", in transformers 5.24."""
 
-OLDER = {
-    "PreTrainedTokenizer._encode_without_added_tokens": (
-        None,  # 5.0 and 5.19
-    ),
-    "PreTrainedTokenizer._from_pretrained": (
-        (  # 5.0
-            "resolved_vocab_files, pretrained_model_name_or_path, init_configuration, *init_inputs, token=, "
-            "cache_dir=, local_files_only=, _commit_hash=, _is_local=, trust_remote_code=, **kwargs"
-        ),
-    ),
-    "PreTrainedTokenizer.apply_chat_template": (
-        (  # 5.0 and 5.19
-            "conversation, tools=, documents=, chat_template=, add_generation_prompt=, continue_final_message=, "
-            "tokenize=, padding=, truncation=, max_length=, return_tensors=, return_dict=, "
-            "return_assistant_tokens_mask=, tokenizer_kwargs=, **kwargs"
-        ),
-    ),
-    "PreTrainedTokenizer.clean_up_tokenization": (
-        None,  # 5.0
-    ),
-    "PreTrainedTokenizer.get_response_parser": (
-        None,  # 5.0
-    ),
-    "PreTrainedTokenizer.parse_response": (
-        "response, schema=",  # 5.0
-    ),
-    "PreTrainedTokenizerFast.save_pretrained": (
-        "save_directory, legacy_format=, filename_prefix=, push_to_hub=, **kwargs",  # 5.0
-    ),
-}
-"""Class and name → what older versions of transformers have; None where they have no such name."""
+OLDER = table("""
+PreTrainedTokenizer._encode_without_added_tokens: absent
+PreTrainedTokenizer._from_pretrained: resolved_vocab_files, pretrained_model_name_or_path, init_configuration,
+    *init_inputs, token=, cache_dir=, local_files_only=, _commit_hash=, _is_local=, trust_remote_code=, **kwargs
+PreTrainedTokenizer.apply_chat_template: conversation, tools=, documents=, chat_template=, add_generation_prompt=,
+    continue_final_message=, tokenize=, padding=, truncation=, max_length=, return_tensors=, return_dict=,
+    return_assistant_tokens_mask=, tokenizer_kwargs=, **kwargs
+PreTrainedTokenizer.clean_up_tokenization: absent
+PreTrainedTokenizer.get_response_parser: absent
+PreTrainedTokenizer.parse_response: response, schema=
+PreTrainedTokenizerFast.save_pretrained: save_directory, legacy_format=, filename_prefix=, push_to_hub=, **kwargs
+""")
+"""The same in transformers 5.0; the first and the third are so in 5.19, too."""
