@@ -27,9 +27,8 @@ from hf_bpe.encoding._native_paths import TextEncoder, encode_batch, lacks_bytes
 from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
 from hf_bpe.formats._decoder import INVALID_ID_ERRORS, CharacterDecoder, Decoder, shows_normalized_contents
 from hf_bpe.formats._definition import Definition, encoding_options
-from hf_bpe.formats._double_start import warn_of_double_start
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
-from hf_bpe.formats._template import Template, template_ids
+from hf_bpe.formats._template import Template, template_ids, warn_of_double_start
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -6,16 +6,22 @@ A template corresponds to TemplateProcessing in `tokenizers`. It names its token
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from hf_bpe.encoding._encoder import TemplateIds
+from tokenizers import AddedToken
+
+from hf_bpe.encoding._encoder import AnyText, Options, TemplateIds
+
+logger = logging.getLogger(__name__)
 
 # transformers' special_tokens_pattern → (add_bos_token, add_eos_token).
 BOS_EOS_OF_PATTERN = {"none": (False, False), "bos": (True, False), "eos": (False, True), "bos_eos": (True, True)}
 PATTERN_OF_BOS_EOS = {flags: name for name, flags in BOS_EOS_OF_PATTERN.items()}
 _NO_TOKENS: TemplateIds = ((), (), ())
+_warned: set[str] = set()
 
 
 class TemplatePiece(NamedTuple):
@@ -226,3 +232,32 @@ def _piece(content: Mapping[str, Any]) -> TemplatePiece:
     if kind not in ("Sequence", "SpecialToken") or type(piece["id"]) is not str or type(piece["type_id"]) is not int:
         raise TypeError
     return TemplatePiece(piece["id"], kind == "Sequence", piece["type_id"])
+
+
+def warn_of_double_start(content: str) -> None:
+    """Log, once for each token in a process, that a text begins with a special token that is added to it, too."""
+    if content not in _warned:
+        _warned.add(content)
+        logger.warning(
+            "a text begins with %r, and the tokenizer puts this token before each text, so that it is there twice; "
+            "give add_special_tokens=False for text that a chat template rendered",
+            content,
+        )
+
+
+def check_start(text: AnyText, template: TemplateIds, added_tokens: Mapping[int, AddedToken], options: Options) -> None:
+    """Warn of a text that begins with the first token which a template puts before it.
+
+    Args:
+        text: the first of the texts of a call: whoever makes this mistake makes it in all.
+        template: the ids that are put around it.
+        added_tokens: id → token that is found in text.
+        options: how it is encoded.
+    """
+    first = template[0][0] if template[0] else None
+    if first is None or options.split_special_tokens or type(text) is not str:
+        return
+    if first in added_tokens:
+        content = added_tokens[first].content
+        if text.startswith(content):
+            warn_of_double_start(content)

@@ -10,7 +10,7 @@ from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from hf_bpe import BPETokenizer, accelerate
 from hf_bpe._utils.processes import default_threads, usable_cores
-from hf_bpe.formats import _double_start
+from hf_bpe.formats import _template
 from support.cases import case
 from support.profiles import by_profile, scaled
 
@@ -341,13 +341,13 @@ def test_a_text_that_begins_with_bos_twice_is_warned_of_once(caplog, monkeypatch
     }
     for name, call in calls.items():
         with case(name):
-            monkeypatch.setattr(_double_start, "_warned", set())
+            monkeypatch.setattr(_template, "_warned", set())
             caplog.clear()
             call()
             assert [record.message[:29] for record in caplog.records] == ["a text begins with '<s>', and"]
             call()
             assert len(caplog.records) == 1
-    monkeypatch.setattr(_double_start, "_warned", set())
+    monkeypatch.setattr(_template, "_warned", set())
     caplog.clear()
     for harmless in (
         lambda: tokenizer.encode("<s>low", add_special_tokens=False),

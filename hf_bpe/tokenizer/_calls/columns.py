@@ -18,8 +18,8 @@ from hf_bpe._utils.arguments import check_choice
 from hf_bpe.encoding._encoder import TemplateIds
 from hf_bpe.encoding._layout import Layout, Padding
 from hf_bpe.encoding._lazy_encodings import EncodedTexts, Encodings
-from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats._template import check_start
 from hf_bpe.tokenizer._calls.arguments import CALL_NAMES, Call, Inputs
 from hf_bpe.tokenizer._calls.results import TypeIdsMaker, as_tensor, row_type_ids, warn_of_too_long
 

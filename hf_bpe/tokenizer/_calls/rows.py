@@ -17,8 +17,8 @@ from hf_bpe.encoding._encoder import AnyText
 from hf_bpe.encoding._layout import MAX_IDS, Padding, pad_columns
 from hf_bpe.encoding._lazy_encodings import DeferredEncodings
 from hf_bpe.encoding._native_paths import encode_to_row_arrays, encode_to_rows
-from hf_bpe.formats._double_start import check_start
 from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.formats._template import check_start
 from hf_bpe.tokenizer._calls.results import DIRECT_TENSORS, as_tensor, batch_encoding, encode_again, warn_of_too_long
 
 _VALUES: dict[str, tuple[object, ...]] = {
