@@ -9,9 +9,8 @@ import tokenizers
 
 from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._folder.config import CONFIG_FILE, FOLDER_FEATURES
-from hf_bpe.formats._folder.digests import LAST
-from hf_bpe.formats._folder.files import TOKENIZER_FILE
+from hf_bpe.formats._folder.consistency import LAST
+from hf_bpe.formats._folder.files import CONFIG_FILE, FOLDER_FEATURES, TOKENIZER_FILE
 from hf_bpe.formats._folder.read import read_folder
 from hf_bpe.formats._folder.write import write_folder
 from hf_bpe.formats._format import Format, Hints, Peer

@@ -13,7 +13,7 @@ from tokenizers import AddedToken
 
 from hf_bpe.conversion import _tiktoken as tiktoken
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._folder.config import CONFIG_FILE, check_config, content_of_token
+from hf_bpe.formats._folder.files import CONFIG_FILE, check_config, content_of_token
 from hf_bpe.formats._format import Format, Hints, PatternNeeded, Peer
 from hf_bpe.formats._settings import NAMED_TOKENS
 

@@ -16,8 +16,7 @@ from huggingface_hub.errors import GatedRepoError, HFValidationError, Repository
 
 from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.visible import in_one_line
-from hf_bpe.formats._folder.config import CONFIG_FILE
-from hf_bpe.formats._folder.files import FOLDER_FILES, OTHER_FILES, OWN_FILES, passes_vocabulary
+from hf_bpe.formats._folder.files import CONFIG_FILE, FOLDER_FILES, OTHER_FILES, OWN_FILES, passes_vocabulary
 
 HUB_ARGUMENTS = frozenset(
     (

@@ -33,7 +33,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._layout import MAX_IDS
 from hf_bpe.formats._construction import CONSTRUCTOR as CHECKS_OF_ALL
 from hf_bpe.formats._construction import NO_LIMIT
-from hf_bpe.formats._setting_checks import check_tokens
+from hf_bpe.formats._settings import check_tokens
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 

@@ -24,11 +24,9 @@ from hf_bpe.encoding._added_tokens.rules import as_special, special_tokens_in
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._construction import BOS_EOS_FLAGS, PERSISTENT, assemble, loading_call
 from hf_bpe.formats._decoding import default_decoding
-from hf_bpe.formats._folder.config import CONFIG_FILE, check_config
-from hf_bpe.formats._folder.digests import check_complete
-from hf_bpe.formats._folder.files import needs_conversion
-from hf_bpe.formats._setting_checks import check_special_tokens, check_token
-from hf_bpe.formats._settings import CHECKS, Settings
+from hf_bpe.formats._folder.consistency import check_complete
+from hf_bpe.formats._folder.files import CONFIG_FILE, check_config, needs_conversion
+from hf_bpe.formats._settings import CHECKS, Settings, check_special_tokens, check_token
 from hf_bpe.normalizers._normalizer import AnyNormalizer
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.tokenizer._calls.direct import DirectMethods

@@ -31,9 +31,16 @@ from hf_bpe.formats._files.tokenizer_json import (
     parse_tokenizer_json,
     resolve_unk_token,
 )
-from hf_bpe.formats._folder.config import DIGESTS, INSISTS, check_config
-from hf_bpe.formats._folder.digests import check_complete, check_digests
-from hf_bpe.formats._folder.files import LegacyFiles, local_files, merge_settings, missing_vocabulary
+from hf_bpe.formats._folder.consistency import check_complete, check_digests
+from hf_bpe.formats._folder.files import (
+    DIGESTS,
+    INSISTS,
+    LegacyFiles,
+    check_config,
+    local_files,
+    merge_settings,
+    missing_vocabulary,
+)
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._settings import NAMED_TOKENS, Owner, SettingValues, setting_names
 from hf_bpe.pretokenizers._pattern import Pattern

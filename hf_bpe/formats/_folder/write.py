@@ -12,9 +12,8 @@ from hf_bpe.formats._construction import NO_LIMIT, PERSISTENT, assemble, check_a
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.formats._files.vocab_and_merges import write_gpt2
-from hf_bpe.formats._folder.config import CONFIG_FILE, DIGESTS, converted
-from hf_bpe.formats._folder.digests import compute_digests
-from hf_bpe.formats._folder.files import TOKENIZER_FILE
+from hf_bpe.formats._folder.consistency import compute_digests
+from hf_bpe.formats._folder.files import CONFIG_FILE, DIGESTS, TOKENIZER_FILE, converted
 from hf_bpe.formats._settings import SETTINGS, Owner, SettingValues, setting_names
 from hf_bpe.formats._template import Template
 

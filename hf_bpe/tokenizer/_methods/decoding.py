@@ -11,7 +11,7 @@ from transformers.utils import logging
 
 from hf_bpe._utils.arguments import as_lists, check_flag, check_ids, check_sequence, check_strs, refuse_unknown
 from hf_bpe.encoding._encoder import is_skipped
-from hf_bpe.formats._folder.config import INSISTS
+from hf_bpe.formats._folder.files import INSISTS
 from hf_bpe.tokenizer._calls.direct import TO_TEXT, are_rows_of_ids
 from hf_bpe.tokenizer._options import DECODING
 from hf_bpe.tokenizer._self_types import OwnTokenizer

@@ -16,8 +16,7 @@ from hf_bpe._utils.messages import warn_caller
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.json_reading import read_json_object
-from hf_bpe.formats._folder.config import CONFIG_FILE
-from hf_bpe.formats._folder.files import TOKENIZER_FILE
+from hf_bpe.formats._folder.files import CONFIG_FILE, TOKENIZER_FILE
 from hf_bpe.formats._verification.mismatch import Mismatch, find_mismatch
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 from hf_bpe.normalizers._backend import panics_as_errors

@@ -17,8 +17,8 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.object_stores import StorageOptions, join, remove, transfer, upload
 from hf_bpe.formats._features import without_missing_features
 from hf_bpe.formats._folder import verify as checks
-from hf_bpe.formats._folder.config import FOLDER_FEATURES
-from hf_bpe.formats._folder.digests import LAST
+from hf_bpe.formats._folder.consistency import LAST
+from hf_bpe.formats._folder.files import FOLDER_FEATURES
 from hf_bpe.formats._folder.read import read_folder
 from hf_bpe.formats._folder.write import write_beside_vocabulary
 from hf_bpe.formats._verification.mismatch import check_side
