@@ -19,6 +19,7 @@ from hf_bpe.canonical._token_texts import decode_beginning
 from hf_bpe.encoding._cuts.settled import SettledCuts
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
 from hf_bpe.encoding._native_paths import lacks_bytes
+from hf_bpe.encoding._token_bytes import byte_decoder, bytes_of_known
 from hf_bpe.pretokenizers._byte_level import is_utf8
 
 _LONG = 48  # bytes without a safe cut from which on a settled one is searched for
@@ -61,6 +62,7 @@ class CanonicalIds:
         if not encoder.model.alphabet.is_bytes:
             raise ValueError("canonical ids: only for models of bytes, not for an alphabet of characters")
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
+        self._decoder = byte_decoder(encoder)
 
     def __reduce__(self) -> tuple[object, ...]:
         return CanonicalIds, (self._encoder, self._added_tokens, self._options)
@@ -249,7 +251,4 @@ class CanonicalIds:
         return [*check_ids("ids", as_lists("ids", ids))]
 
     def _bytes(self, ids: list[int]) -> bytes:
-        try:
-            return self._encoder.decode(ids, b"")
-        except (KeyError, OverflowError) as error:
-            raise ValueError(f"ids: {error} is not in the vocabulary; expected ids of tokens") from None
+        return bytes_of_known(self._decoder, ids)

@@ -93,7 +93,7 @@ def make_character_encoder(
         keeps_spaces=has_spaces and WRITES_SPACE in model.normalization.steps,
         **instructions,
     )
-    return PreparedEncoder(core, rebuild, prepare_characters)  # type: ignore[abstract]
+    return PreparedEncoder(core, rebuild, prepare_characters)
 
 
 def _without_spaces(steps: Sequence[Step]) -> tuple[Sequence[Step], bool]:

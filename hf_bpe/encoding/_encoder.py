@@ -1,4 +1,4 @@
-"""The interface of encoders, which convert texts with added tokens to ids and back."""
+"""The interface of encoders, which convert texts with added tokens to ids."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ TemplateIds = Sequence[Sequence[int]]
 
 
 class Encoder(Protocol):
-    """The interface that encodes and decodes with a model; thread-safe, and pickled as its definition.
+    """The interface that encodes with a model; thread-safe, and pickled as its definition.
 
     A str may have lone surrogates, which are repaired; bytes need not be UTF-8. Results do not depend on `threads`.
     """
@@ -136,21 +136,6 @@ class Encoder(Protocol):
 
         No word is looked up as a whole, and `unknown_id` stands for a byte without a token.
         """
-
-    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
-        """Return the bytes of ids, without the ids whose byte in `skipped` is not 0.
-
-        Raises:
-            KeyError: an id has no token.
-        """
-
-    def decode_text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
-        """Return the text of ids, without skipped ids; `errors` is that of `bytes.decode`."""
-        return self.decode(ids, skipped).decode("utf-8", errors)
-
-    def decode_batch(self, rows: list[Sequence[int]], skipped: bytes, errors: str) -> list[str]:
-        """Return the text of each row of ids; see `decode_text`."""
-        return [self.decode_text(row, skipped, errors) for row in [*rows]]
 
 
 def make_splitter(added_tokens: Iterable[AddedTokenTuple]) -> AddedTokenSplitter:

@@ -56,7 +56,7 @@ def _make_encoder(model: BPEModel) -> Encoder:
         return _make_encoder_of_raw_text(model)
     from hf_bpe.encoding._prepared_encoder import PreparedEncoder
 
-    return PreparedEncoder(_make_encoder_of_raw_text(model), make_encoder)  # type: ignore[abstract]
+    return PreparedEncoder(_make_encoder_of_raw_text(model), make_encoder)
 
 
 def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:

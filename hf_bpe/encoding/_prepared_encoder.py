@@ -78,9 +78,6 @@ class PreparedEncoder(Encoder):
             if preparation.is_checked_natively:
                 vars(self).update(refusing=whole.refusing_changes())  # type: ignore[attr-defined]
         vars(self).update(preparation=preparation, whole=whole, segments=segments)
-        decoder = self.core.with_added_tokens(self.added_tokens)
-        for name in ("decode", "decode_text", "decode_batch"):
-            vars(self)[name] = getattr(decoder, name)  # these know nothing of the step
 
     def __reduce__(self) -> tuple[object, ...]:
         return self.rebuild, (self.model, self.added_tokens)

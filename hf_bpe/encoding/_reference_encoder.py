@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, count
-from operator import index
 
 import numpy as np
 
@@ -18,10 +17,8 @@ from hf_bpe.encoding._encoder import (
     Options,
     as_str,
     characters_of_bytes,
-    is_skipped,
     make_splitter,
 )
-from hf_bpe.encoding._token_bytes import token_bytes
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR, to_printable
 from hf_bpe.reference._characters import CharacterEncoder
 from hf_bpe.reference._encoder import Encoder as ByteEncoder
@@ -54,11 +51,10 @@ class ReferenceEncoder(Encoder):
         self._set_added_tokens(added_tokens)
 
     def _set_added_tokens(self, tokens: tuple[AddedTokenTuple, ...]) -> None:
-        self._added_tokens, self._splitter = tokens, make_splitter(tokens)
-        self._contents = {token.id: token.content.encode() for token in tokens} | token_bytes(self._model)
+        self.added_tokens, self._splitter = tokens, make_splitter(tokens)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return self._rebuild, (self._model, self._added_tokens)
+        return self._rebuild, (self._model, self.added_tokens)
 
     @property
     def model(self) -> BPEModel:
@@ -167,10 +163,6 @@ class ReferenceEncoder(Encoder):
 
     def find_last_cut(self, data: bytes, options: Options) -> int:
         return 0  # no place is known, so `encode_iterable` holds the whole text
-
-    def decode(self, ids: Sequence[int], skipped: bytes) -> bytes:
-        numbers = [index(token_id) for token_id in [*ids]]  # a copy, for `__index__` may change the list
-        return b"".join([self._contents[number] for number in numbers if not is_skipped(number, skipped)])
 
 
 def _in_arrays(rows: list[list[int]]) -> tuple[Ids, Numbers]:

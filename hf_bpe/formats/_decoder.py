@@ -13,6 +13,7 @@ from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Encoder, is_skipped
 from hf_bpe.encoding._sessions.decode_stream import CharacterDecodeStream, DecodesBytes, DecodeStream, ToIds
+from hf_bpe.encoding._token_bytes import byte_decoder
 from hf_bpe.formats._decoding import decoders_of
 from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8, repair_surrogates
 from hf_bpe.reference._decoding import apply_decoders, decode_tokens, is_byte, removed_characters
@@ -46,13 +47,13 @@ class Decoder:
     is_by_tokens, has_bytes, marks_first, stripped, max_stripped = True, False, False, "", 0
 
     def __init__(self, encoder: Encoder, added: Mapping[int, str], unused: Mapping[int, str]) -> None:
-        self._encoder, self._added, self._unused = encoder, added, unused
+        self._decoder, self._added, self._unused = byte_decoder(encoder), added, unused
         self._vocab = encoder.model.vocab
 
     def texts(self, rows: Sequence[Any], skipped: bytes, errors: str) -> list[str]:
         """Return the text of each row of ids; `errors` is that of `bytes.decode`."""
         try:
-            return self._encoder.decode_batch([*rows], skipped, errors)
+            return self._decoder.decode_batch([*rows], skipped, errors)
         except KeyError:
             if not self._unused:
                 raise
@@ -60,17 +61,17 @@ class Decoder:
 
     def text(self, ids: Sequence[int], skipped: bytes, errors: str) -> str:
         """Return the text of ids."""
-        return self._encoder.decode_text(ids, skipped, errors)
+        return self._decoder.decode_text(ids, skipped, errors)
 
     def row_bytes(self, ids: Sequence[int], skipped: bytes) -> bytes:
         """Return the bytes of ids, of which the text is made if they are UTF-8."""
         try:
-            return self._encoder.decode(ids, skipped)
+            return self._decoder.decode(ids, skipped)
         except KeyError:
             if not self._unused:
                 raise
         texts = self._unused  # which `tokenizers` takes as they are
-        return b"".join([texts[i].encode() if i in texts else self._encoder.decode([i], skipped) for i in ids])
+        return b"".join([texts[i].encode() if i in texts else self._decoder.decode([i], skipped) for i in ids])
 
     def string(self, tokens: Sequence[str], errors: str) -> str:
         """Return the text of printable tokens."""

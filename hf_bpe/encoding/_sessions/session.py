@@ -21,6 +21,7 @@ from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Ids, Num
 from hf_bpe.encoding._native_paths import as_prepared
 from hf_bpe.encoding._preparation import tells_starts
 from hf_bpe.encoding._sessions.blocks import BLOCK, Block, SessionState, blocks_until, common_size, joined, with_tail
+from hf_bpe.encoding._token_bytes import byte_decoder, bytes_of_known
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
 _LONG = 1 << 11  # characters without a safe cut from which on a settled one is searched for
@@ -86,14 +87,14 @@ class Session:
     """
 
     __slots__ = (
-        *("__weakref__", "_added_tokens", "_continued", "_encoder", "_options"),
+        *("__weakref__", "_added_tokens", "_continued", "_decoder", "_encoder", "_options"),
         *("_settled_cuts", "_state", "_turn"),
     )
 
     def __init__(self, encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options) -> None:
         require_core("sessions")
         self._encoder, self._added_tokens, self._options = encoder, added_tokens, options
-        self._continued = options._replace(continued=True)
+        self._decoder, self._continued = byte_decoder(encoder), options._replace(continued=True)
         self._settled_cuts = SettledCuts(encoder, added_tokens, options)
         self._state = SessionState()
         self._turn = _NonBlockingLock()
@@ -177,10 +178,7 @@ class Session:
                 "append_ids: this tokenizer puts a space before whatever it encodes (add_prefix_space, or a normalizer "
                 "with Prepend), so text cannot continue ids; encode text and ids by themselves and join the ids"
             )
-        try:
-            self._encoder.decode(new_ids, b"")
-        except (KeyError, OverflowError) as error:
-            raise ValueError(f"ids: {error} is not in the vocabulary; expected ids of tokens") from None
+        bytes_of_known(self._decoder, new_ids)
         with self._turn:
             last = with_tail(self._state)
             if new_ids:
@@ -227,9 +225,8 @@ class Session:
     def fork(self) -> Session:
         """Return another session with the same text, in constant time; each can then be changed by itself."""
         other = object.__new__(Session)
-        other._encoder, other._added_tokens, other._options = self._encoder, self._added_tokens, self._options
-        other._continued = self._continued
-        other._settled_cuts, other._state = self._settled_cuts, self._state
+        for name in Session.__slots__[1:]:
+            setattr(other, name, getattr(self, name))
         other._turn = _NonBlockingLock()
         return other
 
