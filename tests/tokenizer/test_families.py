@@ -7,7 +7,6 @@ import pytest
 from hf_bpe import BPEModel, train
 from support.cases import case
 from support.families import FAMILIES, TRAPS, load, nasty_strings, table
-from support.family_check import compare
 from support.profiles import by_profile, scaled
 from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, WORDS
@@ -49,14 +48,3 @@ def test_families_are_split_natively(model, native):
         raw = getattr(encoder, "core", encoder)  # of one that normalizes
         with case(name):
             assert type(raw).__module__.endswith("_native")
-
-
-def test_comparison_of_files_counts_differences(model, capsys):
-    theirs, ours = load(FAMILIES["GPT-2"], model)
-    texts, strings = ["low it's 12  34"], [*nasty_strings(20, 0)]
-    assert compare(ours, theirs, texts, strings).differences == {}
-    found = compare(load(FAMILIES["SmolLM, StarCoder"], model)[1], theirs, texts, strings)
-    assert (found.bytes, found.strings) == (15, 20)
-    assert found.differences["ids"] == 1
-    assert found.differences["offsets"] > 1
-    assert 'ids: "low it\'s 12  34"' in capsys.readouterr().err
