@@ -1,5 +1,6 @@
 """Files that an earlier version wrote load with the same signature, ids and text; token files are written as before."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -30,23 +31,25 @@ OF_TRANSFORMERS = ("portable", "fast")
 """Folders that AutoTokenizer loads with a class of transformers."""
 
 
+def digest(value):
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
+
+
 def describe(tokenizer):
-    """Return what a tokenizer says of itself and of the texts, as JSON values."""
+    """Return what a tokenizer says of itself and of the texts, as JSON values, the longest as digests."""
     model = getattr(tokenizer, "model", None)
     calls = [tokenizer(text, return_offsets_mapping=True) for text in TEXTS]
+    names = ("padding_side", "model_max_length", "all_special_tokens", "chat_template", "pad_token")
     return {
         "signature": None if model is None else model.signature,
         "fingerprint": None if model is None else model.fingerprint,
         "size": len(tokenizer),
-        "settings": {
-            name: getattr(tokenizer, name)
-            for name in ("padding_side", "model_max_length", "all_special_tokens", "chat_template", "pad_token")
-        },
-        "pair": tokenizer(TEXTS[0], TEXTS[1], return_token_type_ids=True)["token_type_ids"],
+        "settings": {name: getattr(tokenizer, name) for name in names},
+        "pair": digest(tokenizer(TEXTS[0], TEXTS[1], return_token_type_ids=True)["token_type_ids"]),
         "ids": [call["input_ids"] for call in calls],
-        "offsets": [[list(span) for span in call["offset_mapping"]] for call in calls],
-        "decoded": [tokenizer.decode(call["input_ids"]) for call in calls],
-        "plain": [tokenizer.decode(call["input_ids"], skip_special_tokens=True) for call in calls],
+        "offsets": digest([call["offset_mapping"] for call in calls]),
+        "decoded": digest([tokenizer.decode(call["input_ids"]) for call in calls]),
+        "plain": digest([tokenizer.decode(call["input_ids"], skip_special_tokens=True) for call in calls]),
     }
 
 
