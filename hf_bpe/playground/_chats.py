@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar, runtime_checkable
 
-from hf_bpe.playground._time_limit import call_limited
 from hf_bpe.playground._views import Turn
 
-Messages = Sequence[Mapping[str, Any]]
+Messages = Sequence[Mapping[str, str]]
+_Result = TypeVar("_Result")
 
 _MAX_RENDERED = 20_000_000  # characters of all beginnings of a chat; a longer chat is not divided
 _MAX_SECONDS = 10  # of rendering a chat and its beginnings, because a template is a program and may never end
+_PAUSE = 1  # in seconds, between attempts to end it
 
 
 @runtime_checkable
@@ -20,7 +24,7 @@ class ChatTokenizer(Protocol):
 
     chat_template: object
 
-    def apply_chat_template(self, conversation: list[dict[str, object]], **options: bool) -> object: ...
+    def apply_chat_template(self, conversation: list[dict[str, str]], **options: bool) -> object: ...
 
 
 def render_turns(tokenizer: object, messages: Messages, add_generation_prompt: bool) -> tuple[str, list[Turn]]:
@@ -83,3 +87,40 @@ def _render(tokenizer: ChatTokenizer, messages: Messages, add_generation_prompt:
         return str(tokenizer.apply_chat_template([*map(dict, messages)], **flags))
     except Exception as error:  # a template is a program and may raise anything
         raise ValueError(f"the chat template refuses these messages: {error or type(error).__name__}") from error
+
+
+class _TimeIsOver(BaseException):
+    """The exception that ends the code, past its handlers of `Exception`."""
+
+
+def call_limited(seconds: float, function: Callable[[], _Result]) -> _Result:
+    """Call a function, and end it after some seconds, between two steps of Python.
+
+    Raises:
+        TimeoutError: the function took longer.
+    """
+    thread = threading.get_ident()
+    lock = threading.Lock()
+    is_done = False
+
+    def end() -> None:
+        while True:
+            with lock:
+                if is_done:
+                    return
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_TimeIsOver))
+            time.sleep(_PAUSE)  # Python drops what is raised in a finalizer, such as that of a generator
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    try:  # _TimeIsOver may be raised at any place in here
+        try:
+            timer.start()
+            return function()
+        finally:
+            with lock:
+                is_done = True
+            timer.cancel()
+    except _TimeIsOver:
+        is_done = True
+        raise TimeoutError(f"it takes more than {seconds} seconds") from None

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from hf_bpe import BPETokenizer
-from hf_bpe.playground import Playground, _time_limit
+from hf_bpe.playground import Playground
+from hf_bpe.playground import _chats as chats
 from hf_bpe.playground import _server as server
 from hf_bpe.playground._requests import MAX_BODY
 from support.cases import case
@@ -345,7 +346,7 @@ def test_an_endless_template_is_ended(tokenizer, monkeypatch):
 
 
 def test_code_is_ended_whose_finalizers_drop_exceptions(monkeypatch):
-    monkeypatch.setattr(_time_limit, "_PAUSE", 0.2)
+    monkeypatch.setattr(chats, "_PAUSE", 0.2)
     dropped = []
 
     def endless():
@@ -357,7 +358,7 @@ def test_code_is_ended_whose_finalizers_drop_exceptions(monkeypatch):
             pass
 
     with pytest.raises(TimeoutError):
-        _time_limit.call_limited(0.01, endless)
+        chats.call_limited(0.01, endless)
     assert dropped
 
 
