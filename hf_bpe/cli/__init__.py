@@ -5,7 +5,7 @@ needs it, because `--help` must be fast.
 """
 
 # In the order that --help shows them.
-from hf_bpe.cli.commands import training, counting, using, token_files, showing, playground  # noqa: F401, I001
+from hf_bpe.cli.commands import training, counting, using, token_files, showing  # noqa: F401, I001
 from hf_bpe.cli.commands import reporting, editing, converting, helping  # noqa: F401
 from hf_bpe.cli.program import app, main
 

@@ -1,4 +1,4 @@
-"""The commands `show`, which displays a text as its tokens, and `tree`, which displays the merges of a token."""
+"""The commands `show`, which displays a text as its tokens, `tree`, the merges of one, and `playground`, typed text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import io
 import json
 import os
 import sys
+import threading
+import webbrowser
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +21,7 @@ from hf_bpe._utils.visible import printable
 from hf_bpe.cli.messages import say
 from hf_bpe.cli.options import EXAMPLE, argument, option
 from hf_bpe.cli.outputs import Force, check_file
-from hf_bpe.cli.program import LOOK, command
+from hf_bpe.cli.program import LOOK, Terminated, command
 from hf_bpe.cli.sources import STDIN, check_text_file, open_input
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, for_chats, load, load_several, tokenizer_name
 
@@ -47,6 +49,11 @@ _SHOW_EXAMPLE = (
 )
 _TOKEN_HELP = "The token as text, or as in vocab.json."
 _TREE_EXAMPLE = "hf-bpe tree my-tokenizer ' the'\n  hf-bpe tree my-tokenizer --id 262"
+_START_HELP = "The text that the page begins with."
+_PORT_HELP = "The port to listen on; 0 for a free one."
+_PLAYGROUND_EXAMPLE = (
+    "hf-bpe playground my-tokenizer\n  hf-bpe playground small large cl100k_base.tiktoken --port 8000 --no-browser"
+)
 _FORCE_COLORS = {"FORCE_COLOR", "TTY_COMPATIBLE"}  # by which rich takes a file for a terminal
 _Folder = Annotated[str, argument("FOLDER", FOLDER_HELP)]
 _Html = Annotated[Path | None, option(_HTML_HELP, metavar="FILE")]
@@ -210,6 +217,35 @@ def tree(
         _save(merges.to_html(f"{merges.title} of {tokenizer_name(folder)}"), html)
     else:
         _print(str(merges), lambda _: merges, color)
+
+
+@command(group=LOOK, epilog=EXAMPLE + _PLAYGROUND_EXAMPLE)
+def playground(
+    folders: Annotated[list[str], argument("FOLDER", f"{FOLDER_HELP} One or more.")],
+    text: Annotated[str, option(_START_HELP, metavar="TEXT")] = "",
+    port: Annotated[int, option(_PORT_HELP, metavar="N", min=0, max=65535)] = 0,
+    no_browser: Annotated[bool, option("Do not open the page in a browser.", "--no-browser")] = False,
+    pattern: RankPattern = "auto",
+) -> None:
+    """Type text and see its tokens, in a browser on this machine.
+
+    Several tokenizers are shown side by side. The first line printed is the address of the page, which has a secret:
+    without it nobody on this machine, and no other page in the browser, can ask for anything. Ctrl-C ends it.
+    """
+    from hf_bpe.playground import Playground
+
+    tokenizers = {name: for_chats(definition) for name, definition in load_several(folders, pattern).items()}
+    with Playground(tokenizers, text=text, port=port, in_frames=False) as page:
+        try:
+            print(page.url, flush=True)
+            say("this address works on this machine until Ctrl-C")
+            if not no_browser:  # in a thread, for browsers in a terminal do not return
+                threading.Thread(target=webbrowser.open, args=(page.url,), daemon=True).start()
+            page.wait()
+        except Terminated:
+            raise
+        except KeyboardInterrupt:
+            say("ended")
 
 
 def _save(page: str, file: Path) -> None:
