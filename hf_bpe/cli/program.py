@@ -20,11 +20,10 @@ from hf_bpe._native_core import NoCoreError
 from hf_bpe._utils.arguments import Function
 from hf_bpe._version import __version__
 from hf_bpe.cli import messages
-from hf_bpe.cli.errors import error_message, usage_message, words_of_shell
+from hf_bpe.cli.errors import error_message, no_such_command, usage_message, words_of_shell
 from hf_bpe.cli.messages import colored_help, log_to_stderr, say
 from hf_bpe.cli.options import EXAMPLE, PlainValues, option
 from hf_bpe.cli.panels import write_commands, write_options
-from hf_bpe.cli.suggestions import no_such_command
 from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, set_downloads
 
 _UsageError: Any = typer.BadParameter.__base__  # from typer's own or external Click

@@ -16,9 +16,9 @@ import typer
 
 from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.paths import is_url
+from hf_bpe.cli.errors import closest
 from hf_bpe.cli.messages import phase, warnings_said
 from hf_bpe.cli.options import SPLIT, option
-from hf_bpe.cli.suggestions import closest
 
 if TYPE_CHECKING:
     from hf_bpe.analysis._tokenizers import AnyTokenizer
