@@ -26,7 +26,7 @@ from hf_bpe.conversion._llama_cpp import (
     placeholder,
     pre_tokenizer_name,
 )
-from hf_bpe.core._model import check_gaps
+from hf_bpe.core._checks import check_gaps
 from hf_bpe.encoding._merge_trees import unreachable
 from hf_bpe.formats._definition import Definition, with_all_special_tokens
 from hf_bpe.formats._settings import NAMED_TOKENS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from hf_bpe.core._model import MAX_TOKEN_BYTES, Merge
+from hf_bpe.core._checks import MAX_TOKEN_BYTES
+from hf_bpe.core._model import Merge
 from hf_bpe.encoding._merge_trees import last_pair
 
 

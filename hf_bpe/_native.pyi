@@ -206,12 +206,11 @@ class Encoder:
         model: what `model` returns.
         rebuild: what pickle calls, with the model and the added tokens.
         vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
-        merges: those of the model; there must be fewer than 2**22 merges and about 2**21 tokens.
+        merge_ids: the `hf_bpe.core._model.MergeIds` of the model, whose bytes are compared; there must be fewer than
+            2**22 merges and about 2**21 tokens.
         pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
         excluded_tokens: the tokens that are not looked up as whole pre-tokens before merging; None to look up none.
         drop_missing_bytes: that of the model.
-        merge_ids: the ids of the tokens of each merge (see `hf_bpe.core._model.CheckedMerges`), for which `merges` are
-            not read; their bytes are compared.
         simd: one of `simd_names()`, None for the best; the result does not depend on it.
         chunk_bytes: what a thread takes at a time; the result does not depend on it.
 
@@ -224,12 +223,11 @@ class Encoder:
         model: BPEModel,
         rebuild: Callable[..., object],
         vocab: dict[int, bytes],
-        merges: list[tuple[bytes, bytes]],
+        merge_ids: bytes,
         pattern: str | Chain | None,
         *,
         excluded_tokens: list[bytes] | None = None,
         drop_missing_bytes: bool = False,
-        merge_ids: bytes | None = None,
         simd: str | None = None,
         chunk_bytes: int = 262144,
     ) -> None: ...
@@ -337,9 +335,7 @@ def join_merges(merges: bytes, ids: list[int], texts: list[str], before: str, be
         before, between, after: what stands before the first part, between the parts, and after the second.
     """
 
-def read_merges(
-    text: bytes, tokens: list[bytes | None], ids: list[int]
-) -> tuple[list[tuple[bytes, bytes]], bytes, bytes] | None:
+def read_merges(text: bytes, tokens: list[bytes | None], ids: list[int]) -> tuple[bytes, bytes] | None:
     """Read the content of a `merges.txt`.
 
     Args:
@@ -348,8 +344,8 @@ def read_merges(
         ids: the id of each token.
 
     Returns:
-        The merges, as pairs of the objects in `tokens`, each once; a byte for each token, 1 if it is a part of a merge
-        or made by one; and `hf_bpe.core._model.CheckedMerges.ids`. None if the text has anything else.
+        A byte for each token, 1 if it is a part of a merge or made by one; and `hf_bpe.core._model.MergeIds`. None if
+        the text has anything else, or a merge twice.
     """
 
 def read_vocab(text: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
@@ -362,7 +358,7 @@ def read_vocab(text: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
 
 def read_model(
     text: bytes, as_text: bool = False
-) -> tuple[bytes, dict[str, int], list[bytes | None], tuple[list[tuple[bytes, bytes]], bytes, bytes]] | None:
+) -> tuple[bytes, dict[str, int], list[bytes | None], bytes, bytes] | None:
     """Read `model.vocab` and `model.merges` in the content of a `tokenizer.json`.
 
     Args:
@@ -372,14 +368,6 @@ def read_model(
     Returns:
         The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; the result of
         `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
-    """
-
-def read_model_ids(text: bytes, as_text: bool = False) -> tuple[bytes, dict[str, int], bytes] | None:
-    """Read a `tokenizer.json` like `read_model`, and make no objects of tokens and merges.
-
-    Returns:
-        The text as in `read_model`; printable token → id; the ids of both parts and the result of each merge, in 32
-        bits. None where `read_model` returns None.
     """
 
 def texts_beyond_nfc(texts: list[AnyText]) -> Numbers:

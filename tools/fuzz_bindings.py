@@ -82,7 +82,8 @@ class World:
 
     def make_encoder(self, **options: object) -> native.Encoder:
         """Return an encoder of the model and the tokens."""
-        return native.Encoder(self.model, make_encoder, VOCAB, MERGES, "gpt2", **options).with_added_tokens(TOKENS)
+        merge_ids = self.model.merge_ids
+        return native.Encoder(self.model, make_encoder, VOCAB, merge_ids, "gpt2", **options).with_added_tokens(TOKENS)
 
     def change(self, *_: object) -> None:
         """Change something that is used, in this thread or in a signal handler."""
@@ -322,8 +323,8 @@ def use_oddly(world: World) -> None:
     rng.choice(functions)(*arguments)
     wrong = {rng.choice([99, 2**31, -1, "x"]): rng.choice([b"c", b"", "c"])}
     vocab = world.keep({Index(world, 97): b"a", 98: b"b", **wrong})
-    merges = world.keep([(b"a", b"b"), rng.choice([(b"a",), [b"a", b"b"], (b"a", b"b"), 5])])
-    native.Encoder(world.model, make_encoder, vocab, rng.choice([[], merges]), rng.choice([None, "gpt2", "no"]))
+    merge_ids = rng.choice([b"", b"12345678", bytes(12), [], array.array("I", [97, 98, 99]).tobytes()])
+    native.Encoder(world.model, make_encoder, vocab, merge_ids, rng.choice([None, "gpt2", "no"]))
 
 
 def main(seconds: float, seed: int) -> None:

@@ -200,12 +200,7 @@ def _tour(merges: _MadeMerges, size: int) -> _Tour:
 
 def _merges_of_trees(model: BPEModel, size: int) -> _MadeMerges:
     """Return the last merge in the tree of each token that has one."""
-    if model._merge_ids is not None:
-        ids = np.frombuffer(model._merge_ids, np.uint32).reshape(-1, 3).astype(np.int64)
-    else:
-        of_token = {token: token_id for token_id, token in model.vocab.items()}
-        merges = [(of_token[a], of_token[b], of_token[a + b]) for a, b in model.merges]
-        ids = np.array(merges, np.int64).reshape(-1, 3)
+    ids = np.frombuffer(model.merge_ids, np.uint32).reshape(-1, 3).astype(np.int64)
     is_result = np.zeros(size, bool)
     is_result[ids[:, 2]] = True
     made = np.flatnonzero(is_result)

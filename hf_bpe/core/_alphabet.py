@@ -38,16 +38,13 @@ class ByteAlphabet:
     fuse_unk = False
     printable = staticmethod(to_printable)
 
-    def check(
-        self, pattern: Pattern, ids: Mapping[bytes, int], merges: Iterable[tuple[bytes, bytes]], merge_ids: bytes | None
-    ) -> None:
+    def check(self, pattern: Pattern, ids: Mapping[bytes, int], merges: Iterable[tuple[bytes, bytes]]) -> None:
         """Raise a ValueError if a model cannot have this alphabet.
 
         Args:
             pattern: the pattern of the model.
             ids: token → id of the model.
-            merges: its merges.
-            merge_ids: their ids, see `CheckedMerges.ids`; None if they are not known.
+            merges: its merges, as far as they are not checked.
         """
         if pattern.metaspace is not None:
             raise ValueError(f"pattern {str(pattern.canonical)[:80]!r}: expected one that is not Metaspace")
@@ -114,9 +111,7 @@ class CharacterAlphabet:
         """The tokens that stand for characters without a token."""
         return frozenset([*self.byte_tokens, *([] if self.unk_token is None else [self.unk_token.encode()])])
 
-    def check(
-        self, pattern: Pattern, ids: Mapping[bytes, int], merges: Iterable[tuple[bytes, bytes]], merge_ids: bytes | None
-    ) -> None:
+    def check(self, pattern: Pattern, ids: Mapping[bytes, int], merges: Iterable[tuple[bytes, bytes]]) -> None:
         """Raise a ValueError if a model cannot have this alphabet."""
         if pattern.canonical is not None and pattern.metaspace is None:
             raise ValueError(
@@ -135,15 +130,13 @@ class CharacterAlphabet:
                 f"{min(needed).decode()} is not in the vocabulary"
             )
         unmerged = self.stand_ins - missing
-        used = None if merge_ids is None else {*memoryview(merge_ids).cast("I")}
-        if used is None or not used.isdisjoint(map(ids.__getitem__, unmerged)):
-            for rank, (first, second) in enumerate(merges):
-                for token in (first, second, first + second):
-                    if token in unmerged:
-                        raise ValueError(
-                            f"merge {rank}, {(first.decode(), second.decode())!r}: {token.decode()!r} stands for "
-                            "characters without a token, which are merged with nothing"
-                        )
+        for rank, (first, second) in enumerate(merges):
+            for token in (first, second, first + second):
+                if token in unmerged:
+                    raise ValueError(
+                        f"merge {rank}, {(first.decode(), second.decode())!r}: {token.decode()!r} stands for "
+                        "characters without a token, which are merged with nothing"
+                    )
 
     def symbols(self, token: bytes) -> list[bytes]:
         """Return the characters of a token."""

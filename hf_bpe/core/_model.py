@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from array import array
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
-from typing import Any, cast
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
 
-from hf_bpe._utils.arguments import check_sequence, check_str, short_repr, wrong_type
+from hf_bpe._utils.arguments import check_str, short_repr, wrong_type
+from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._alphabet import BYTES, Alphabet
+from hf_bpe.core._checks import checked_ids, checked_merges
 from hf_bpe.core._provenance import Origin, make_signature, origin_of_first, parse_origin
 from hf_bpe.core._special_tokens import check_special_tokens, check_special_tokens_in
 from hf_bpe.normalizers._normalizer import Normalizer
@@ -23,22 +26,26 @@ from hf_bpe.pretokenizers._pattern import GPT2, UNICODE_VERSION, Pattern
 Merge = tuple[bytes, bytes]
 """The two parts that become one token."""
 
-MAX_TOKEN_BYTES = 1 << 26
-"""The largest total size in bytes of a model's tokens. The largest vocabularies in use have about 2 million bytes."""
-
 MODEL_OPTIONS = ("ignore_merges", "normalizer", "drop_missing_bytes")
 """The fields that decide ids besides tokens, merges and pattern, and are rarely set."""
 
 
-class CheckedMerges(list[Merge]):
-    """A list of merges that its creator has already checked: distinct merges of ordinary tokens of a vocabulary.
+class MergeIds(bytes):
+    """The ids of both parts and of the result of each merge, as native 32-bit numbers.
 
-    Attributes:
-        ids: the ids of the first part, the second part and the result of each merge, as native 32-bit numbers; None if
-            the creator does not know them.
+    Who makes them has checked that the merges are distinct, and of ordinary tokens, none of which stands for bytes or
+    unknown characters.
     """
 
-    ids: bytes | None = None
+
+Merges = list[Merge] | MergeIds
+
+
+def pairs_of_ids(vocab: Mapping[int, bytes], merge_ids: MergeIds) -> list[Merge]:
+    """Return merges as pairs of the tokens of a vocabulary."""
+    ids = memoryview(merge_ids).cast("I")
+    firsts, seconds = (map(vocab.__getitem__, ids[place::3]) for place in range(2))
+    return list(zip(firsts, seconds, strict=True))
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,14 +98,12 @@ class BPEModel:
     origin: Origin = field(default=(), compare=False)
     # `replace` gives it with the pattern: one from a file may be an expression that `Pattern.parse` refuses.
     _pre_tokenizer: Pattern = field(default_factory=lambda: GPT2, repr=False, compare=False)
-    # For encoders, which need not find the tokens of merges then. `replace` and pickle leave it out.
-    _merge_ids: bytes | None = field(default=None, init=False, repr=False, compare=False)
     # The result of `printable_vocab`, where the reader of a file has it.
     _printable_vocab: dict[str, int] | None = field(default=None, init=False, repr=False, compare=False)
     _special_ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        ids = _checked_ids(self.vocab)
+        ids = checked_ids(self.vocab)
         is_in_order = [*self.vocab] == [*ids.values()]
         if not isinstance(self.alphabet, Alphabet):
             raise wrong_type("alphabet", "a ByteAlphabet or CharacterAlphabet", self.alphabet)
@@ -108,14 +113,16 @@ class BPEModel:
         check_special_tokens_in(specials, ids, are_bytes=are_bytes)
         set_field = object.__setattr__  # the only way to set a field of a frozen dataclass
         set_field(self, "vocab", dict(self.vocab) if is_in_order else dict(zip(ids.values(), ids, strict=True)))
-        set_field(self, "_merge_ids", getattr(self.merges, "ids", None))
-        set_field(self, "merges", _checked_merges(self.merges, ids, {special.encode() for special in specials}))
+        if is_checked := isinstance(self.merges, MergeIds):
+            vars(self)["merge_ids"] = vars(self).pop("merges")
+        else:
+            set_field(self, "merges", checked_merges(self.merges, ids, {special.encode() for special in specials}))
         set_field(self, "special_tokens", tuple(specials))
         set_field(self, "_special_ids", {special: ids[special.encode()] for special in specials})
         if not isinstance(self.pattern, str | None) or self.pattern != self._pre_tokenizer.canonical:
             set_field(self, "_pre_tokenizer", Pattern.parse(self.pattern))
         set_field(self, "pattern", self.pre_tokenizer.canonical)
-        self.alphabet.check(self.pre_tokenizer, ids, self.merges, self._merge_ids)
+        self.alphabet.check(self.pre_tokenizer, ids, () if is_checked else self.merges)
         for name in ("ignore_merges", "drop_missing_bytes"):
             if not isinstance(getattr(self, name), bool):
                 raise wrong_type(name, "True or False", getattr(self, name))
@@ -127,10 +134,25 @@ class BPEModel:
 
     @classmethod
     def of(
-        cls, vocab: dict[int, bytes], merges: list[Merge], specials: Iterable[str], pattern: Pattern, **options: Any
+        cls, vocab: dict[int, bytes], merges: Merges, specials: Iterable[str], pattern: Pattern, **options: Any
     ) -> BPEModel:
         """Return the model with a `Pattern`, whose expression the constructor might refuse as a user's."""
-        return cls(vocab, merges, tuple(specials), pattern.canonical, _pre_tokenizer=pattern, **options)
+        pairs = cast("list[Merge]", merges)
+        return cls(vocab, pairs, tuple(specials), pattern.canonical, _pre_tokenizer=pattern, **options)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            if name == "merges":  # its many objects are made when somebody asks
+                vars(self)[name] = pairs_of_ids(self.vocab, self.merge_ids)
+            return object.__getattribute__(self, name)
+
+    @cached_property
+    def merge_ids(self) -> MergeIds:
+        """The merges by the ids of their tokens."""
+        ids = {token: token_id for token_id, token in self.vocab.items()}
+        tokens = chain.from_iterable((first, second, first + second) for first, second in self.merges)
+        return MergeIds(array("I", map(ids.__getitem__, tokens)))
 
     @property
     def vocab_size(self) -> int:
@@ -282,7 +304,8 @@ class BPEModel:
 
     def __getstate__(self) -> dict[str, object]:
         # Equal models have equal pickles, which are fingerprints for `datasets`.
-        return {name: value for name, value in vars(self).items() if name not in ("_merge_ids", "_printable_vocab")}
+        state = {**vars(self), "merge_ids": self.merge_ids, "_printable_vocab": None}
+        return {name: state[name] for name in sorted(state) if name != "merges"}
 
     def __deepcopy__(self, memo: object) -> BPEModel:
         return self  # immutable, and too large to copy without need
@@ -310,83 +333,3 @@ def check_model(name: str, value: object) -> BPEModel:
             raise TypeError(f"{error}; give its .model")
         raise error
     return value
-
-
-def check_gaps(size: int, number: int) -> None:
-    """Raise a ValueError if far more ids below `size` are unused than used."""
-    if size > 2 * number + 1024:
-        raise ValueError(f"the highest id is {size - 1} but there are only {number} tokens; renumber the ids first")
-
-
-# A check of the whole shows whether all is valid; only if not, each element is checked to find the first offender.
-
-
-def _checked_ids(vocab: Mapping[int, bytes]) -> dict[bytes, int]:
-    """Return a mapping of token to id, in the order of the ids."""
-    if not isinstance(vocab, Mapping):
-        raise TypeError(f"vocab: expected a dict of int to bytes, got {type(vocab).__name__}")
-    if {*map(type, vocab)} <= {int} and {*map(type, vocab.values())} <= {bytes}:
-        order = [*vocab]
-        ordered = sorted(order)
-        tokens = vocab.values() if order == ordered else map(vocab.__getitem__, ordered)
-        ids = dict(zip(tokens, ordered, strict=True))
-        if len(ids) == len(vocab) and b"" not in ids and (not ordered or 0 <= ordered[0] <= ordered[-1] < 2**32):
-            _check_sizes(ids)
-            return ids
-    seen: dict[bytes, int] = {}
-    for token_id, token in vocab.items():
-        if not isinstance(token_id, int) or isinstance(token_id, bool):
-            raise TypeError(f"vocab: id {short_repr(token_id)} is {type(token_id).__name__}, expected int")
-        if not isinstance(token, bytes):
-            raise TypeError(f"vocab: token {short_repr(token_id)} is {type(token).__name__}, expected bytes")
-        if not 0 <= token_id < 2**32:
-            raise ValueError(f"vocab: id {short_repr(token_id)} of token {token!r:.80} is not between 0 and 2**32 - 1")
-        if not token:
-            raise ValueError(f"vocab: token {token_id} is empty")
-        if token in seen:
-            raise ValueError(f"vocab: token {token!r:.80} has two ids, {seen[token]} and {token_id}")
-        seen[token] = token_id
-    _check_sizes(seen)
-    return dict(sorted(seen.items(), key=itemgetter(1)))
-
-
-def _check_sizes(ids: Mapping[bytes, int]) -> None:
-    if (total := sum(map(len, ids))) > MAX_TOKEN_BYTES:
-        longest = max(ids, key=len)
-        raise ValueError(
-            f"vocab: the tokens have {total} bytes in all, expected at most {MAX_TOKEN_BYTES}; the longest, token "
-            f"{ids[longest]}, has {len(longest)}. Leave out the longest; `max_token_bytes` limits them in training"
-        )
-
-
-def _checked_merges(merges: Iterable[Merge], ids: Mapping[bytes, int], specials: set[bytes]) -> list[Merge]:
-    if isinstance(merges, CheckedMerges):
-        return [*merges]
-    merges = list(check_sequence("merges", merges))
-    if {*map(type, merges)} <= {tuple, list} and {*map(len, merges)} <= {2}:
-        pairs = cast("list[Merge]", list(map(tuple, merges)))
-        if _are_merges(pairs, ids.keys() - specials):
-            return pairs
-    checked: dict[Merge, int] = {}
-    for rank, merge in enumerate(merges):
-        if not isinstance(merge, (tuple, list)) or [*map(type, merge)] != [bytes, bytes]:
-            raise TypeError(f"merge {rank}: expected a pair of bytes, got {short_repr(merge)}")
-        first, second = merge
-        for place, token in (("first part", first), ("second part", second), ("result", first + second)):
-            if token not in ids:
-                raise ValueError(f"merge {rank}, {(first, second)!r}: its {place} is not a token of the vocabulary")
-            if token in specials:
-                raise ValueError(f"merge {rank}, {(first, second)!r}: its {place} is a special token")
-        if (first, second) in checked:
-            raise ValueError(f"merge {rank}, {(first, second)!r}: merge {checked[first, second]} is the same pair")
-        checked[first, second] = rank
-    return list(checked)
-
-
-def _are_merges(pairs: list[Merge], ordinary: set[bytes]) -> bool:
-    for first, second in pairs:
-        if type(first) is not bytes or type(second) is not bytes:
-            return False
-        if first not in ordinary or second not in ordinary or first + second not in ordinary:
-            return False
-    return len({*pairs}) == len(pairs)

@@ -121,9 +121,9 @@ def _origin_if_true(model: Model) -> Origin:
 def _model_digest(model: Model) -> str:
     """Return the digest of the merges of a model."""
     native = native_core()
-    if native is not None and model._merge_ids is not None:  # `repr` takes as many waits for memory as there are merges
+    if native is not None:  # `repr` takes as many waits for memory as there are merges
         shown = [*map(repr, model.vocab.values())]
-        text = native.join_merges(model._merge_ids, [*model.vocab], shown, "(", ", ", "), ")
+        text = native.join_merges(model.merge_ids, [*model.vocab], shown, "(", ", ", "), ")
         if text is not None:
             return short_digest(f"[{text.removesuffix(', ')}]".encode())
     return merges_digest(model.merges)

@@ -7,6 +7,7 @@ Each function takes a `BPEModel` and returns a new one with a `Remap` from the o
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import check_ids, check_int, checked, refuse_unknown
-from hf_bpe.core._model import BPEModel, CheckedMerges, check_gaps, check_model
+from hf_bpe.core._checks import check_gaps
+from hf_bpe.core._model import BPEModel, Merge, MergeIds, check_model
 from hf_bpe.core._special_tokens import check_special_tokens, unused_name
 from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
 from hf_bpe.counting._normalized_texts import normalized_input
@@ -316,10 +318,11 @@ def _renumbered(model: BPEModel, ids: Collection[int]) -> Edited:
     """Return the model of a set of tokens that is closed under parts, numbered from 0 in the old order."""
     new_ids = {old: new for new, old in enumerate(sorted(ids))}
     vocab = {new: model.vocab[old] for old, new in new_ids.items()}
-    tokens = {*vocab.values()}
-    merges = [merge for merge in model.merges if tokens.issuperset((*merge, b"".join(merge)))]
+    old_ids = iter(memoryview(model.merge_ids).cast("I"))
+    merges = (merge for merge in zip(old_ids, old_ids, old_ids, strict=True) if new_ids.keys() >= {*merge})
+    merge_ids = MergeIds(array("I", (new_ids[token_id] for merge in merges for token_id in merge)))
     removed = tuple(model.vocab.keys() - new_ids.keys())
-    return Edited(replace(model, vocab=vocab, merges=CheckedMerges(merges)), Remap(new_ids, {}, removed))
+    return Edited(replace(model, vocab=vocab, merges=cast("list[Merge]", merge_ids)), Remap(new_ids, {}, removed))
 
 
 def _merged_ids(model: BPEModel, tokens: Iterable[bytes]) -> list[tuple[int, ...]]:

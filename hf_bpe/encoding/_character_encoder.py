@@ -71,10 +71,6 @@ def make_character_encoder(
     ids = {token: token_id for token_id, token in model.vocab.items()}
     # No text has a space where the model writes spaces as another character.
     excluded = [token_id for token_id, token in model.vocab.items() if has_spaces and b" " in token]
-    merge_ids = model._merge_ids
-    if merge_ids is None:
-        triples = ((ids[first], ids[second], ids[first + second]) for first, second in model.merges)
-        merge_ids = array("I", (token_id for triple in triples for token_id in triple)).tobytes()
     prefix = _SCHEMES[metaspace.prepend_scheme] if metaspace is not None else _NEVER
     if metaspace is None and has_spaces and _without_spaces(model.normalization.steps)[1]:
         prefix = _ALWAYS
@@ -83,7 +79,7 @@ def make_character_encoder(
         model,
         rebuild,
         vocab,
-        merge_ids,
+        model.merge_ids,
         array("I", (ids.get(token, _NO_BYTE) for token in alphabet.byte_tokens)).tobytes(),
         array("I", excluded).tobytes(),
         prefix=prefix,

@@ -76,17 +76,16 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
         model,
         make_encoder,
         model.vocab,
-        model.merges,
+        model.merge_ids,
         native_pattern(native, model.pre_tokenizer),
         excluded_tokens=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
         drop_missing_bytes=model.drop_missing_bytes,
-        merge_ids=model._merge_ids,
     )
     return encoder
 
 
 def _check_ids(model: BPEModel) -> None:
-    if (highest := max(max(model.vocab, default=0), len(model.merges))) >= _NATIVE_IDS:
+    if (highest := max(max(model.vocab, default=0), len(model.merge_ids) // 12)) >= _NATIVE_IDS:
         raise ValueError(f"model: expected ids and numbers of merges below {_NATIVE_IDS}, got {highest}")
 
 

@@ -162,7 +162,7 @@ class CharacterDecoder(Decoder):
             self._bytes = dict(zip(self._tokens, map(self._as_bytes, texts), strict=True))
             native = native_core()
             if native is not None and all(self._bytes.values()):
-                self._native = native.Encoder(model, _no_rebuild, self._bytes, [], None)
+                self._native = native.Encoder(model, _no_rebuild, self._bytes, b"", None)
 
     def texts(self, rows: Sequence[Any], skipped: bytes, errors: str) -> list[str]:
         if errors != "replace":

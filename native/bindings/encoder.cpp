@@ -101,24 +101,22 @@ Args:
     model: what `model` returns.
     rebuild: what pickle calls, with the model and the added tokens.
     vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
-    merges: those of the model; there must be fewer than 2**22 merges and about 2**21 tokens.
+    merge_ids: the `hf_bpe.core._model.MergeIds` of the model, whose bytes are compared; there must be fewer than
+        2**22 merges and about 2**21 tokens.
     pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
     excluded_tokens: the tokens that are not looked up as whole pre-tokens before merging; None to look up none.
     drop_missing_bytes: that of the model.
-    merge_ids: the ids of the tokens of each merge (see `hf_bpe.core._model.CheckedMerges`), for which `merges` are
-        not read; their bytes are compared.
     simd: one of `simd_names()`, None for the best; the result does not depend on it.
     chunk_bytes: what a thread takes at a time; the result does not depend on it.
 
 Raises:
     ValueError: merges of what is not in the vocabulary, merges that are given twice, or too many of anything.
 )")
-      .def(nb::init<const GivenModel&, const Rebuild&, const GivenVocabulary&, const Merges&, const GivenPattern&,
-                    const std::optional<ByteStrings>&, bool, const std::optional<nb::bytes>&,
-                    const std::optional<std::string>&, std::size_t>(),
-           "model"_a, "rebuild"_a, "vocab"_a, "merges"_a, "pattern"_a.none(), nb::kw_only(),
-           "excluded_tokens"_a = nb::none(), "drop_missing_bytes"_a = false, "merge_ids"_a = nb::none(),
-           "simd"_a = nb::none(), "chunk_bytes"_a = Encoder::kChunkBytes)
+      .def(nb::init<const GivenModel&, const Rebuild&, const GivenVocabulary&, const nb::bytes&, const GivenPattern&,
+                    const std::optional<ByteStrings>&, bool, const std::optional<std::string>&, std::size_t>(),
+           "model"_a, "rebuild"_a, "vocab"_a, "merge_ids"_a, "pattern"_a.none(), nb::kw_only(),
+           "excluded_tokens"_a = nb::none(), "drop_missing_bytes"_a = false, "simd"_a = nb::none(),
+           "chunk_bytes"_a = Encoder::kChunkBytes)
       .def_static("of_characters", &PyEncoder::of_characters, "model"_a, "rebuild"_a, "vocab"_a, "merge_ids"_a,
                   "byte_ids"_a, "excluded"_a, nb::kw_only(), "prefix"_a, "splits"_a, "unknown_id"_a.none(),
                   "fuses_unknown"_a, "keeps_spaces"_a, "simd"_a = nb::none(), "chunk_bytes"_a = Encoder::kChunkBytes,

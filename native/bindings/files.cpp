@@ -24,26 +24,6 @@ nb::object bytes_from(std::string_view bytes) {
   return object;
 }
 
-// While many objects are made and no code of Python runs, the garbage collector would look through all others for
-// nothing. Without a GIL it goes on, for other threads run, and may ask or decide whether it is enabled.
-class GcPause {
- public:
-#if defined(Py_GIL_DISABLED)
-  GcPause() = default;
-  ~GcPause() {}
-#else
-  GcPause() : was_enabled_(PyGC_Disable() != 0) {}
-  ~GcPause() {
-    if (was_enabled_) PyGC_Enable();
-  }
-#endif
-  GcPause(const GcPause&) = delete;
-  GcPause& operator=(const GcPause&) = delete;
-
- private:
-  [[maybe_unused]] const bool was_enabled_ = false;
-};
-
 Typed<nb::list, "list[bytes | None]"> from_printable(const Strings& texts) {
   nb::list tokens;
   std::string bytes;
@@ -111,7 +91,7 @@ struct JoinedTexts {
 };
 
 // The text of merges: for each merge the texts of both parts, which `texts` has for each of the tokens with `ids`, with
-// what comes before, between and after them. Merges are ids of both parts and of the result, as in merges_of.
+// what comes before, between and after them. Merges are ids of both parts and of the result, as in ids_of.
 Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integers& ids, const Strings& texts,
                                             const std::string& before, const std::string& between,
                                             const std::string& after) {
@@ -150,29 +130,8 @@ nb::object ids_of(const MergesFile& file, const std::vector<std::uint32_t>& ids)
   return bytes_from({reinterpret_cast<const char*>(merged.data()), merged.size() * sizeof(std::uint32_t)});
 }
 
-// Merges as tuples of the objects in `tokens`; a byte for each token, 1 if it is used; and the ids of the tokens of
-// each merge in 32 bits each.
-nb::tuple merges_of(const MergesFile& file, const Held& tokens, const std::vector<std::uint32_t>& ids) {
-  if (tokens.size() != ids.size() || tokens.size() != file.is_used.size()) {
-    throw nb::value_error("tokens: changed meanwhile");  // by code that the garbage collector ran
-  }
-  nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(file.merges.size())));
-  if (!list.is_valid()) throw nb::python_error();
-  const GcPause pause;
-  for (std::size_t i = 0; i < file.merges.size(); ++i) {
-    const auto [first, second, result] = file.merges[i];
-    PyObject* pair = PyTuple_Pack(2, tokens[first].ptr(), tokens[second].ptr());
-    if (pair == nullptr) throw nb::python_error();
-#if !defined(Py_GIL_DISABLED)
-    PyObject_GC_UnTrack(pair);  // bytes form no cycles; as the collector itself would, but later
-#endif
-    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), pair);
-  }
-  return nb::make_tuple(list, bytes_from({file.is_used.data(), file.is_used.size()}), ids_of(file, ids));
-}
-
 // `tokens` may have None in place of tokens that no merge has.
-Typed<nb::object, "tuple[list[tuple[bytes, bytes]], bytes, bytes] | None"> read_merges_of(
+Typed<nb::object, "tuple[bytes, bytes] | None"> read_merges_of(
     const nb::bytes& text, const Typed<nb::list, "list[bytes | None]">& tokens, const Integers& token_ids) {
   const Held held = items_of(tokens.value, "tokens"), held_ids = items_of(token_ids.value, "ids");
   if (held.size() != held_ids.size()) throw nb::value_error("ids: expected one for each token");
@@ -182,7 +141,8 @@ Typed<nb::object, "tuple[list[tuple[bytes, bytes]], bytes, bytes] | None"> read_
   for (nb::handle id : held_ids) ids.push_back(number_of<std::uint32_t>(id, "ids"));
   const std::optional<MergesFile> file = without_gil(  // what is read is bytes, which cannot change
       [&](const PollFunction&) { return read_merges({text.c_str(), text.size()}, views); });
-  return file ? nb::object(merges_of(*file, held, ids)) : nb::none();
+  if (!file) return nb::none();
+  return nb::make_tuple(bytes_from({file->is_used.data(), file->is_used.size()}), ids_of(*file, ids));
 }
 
 bool are_distinct(std::vector<std::uint32_t> ids) {
@@ -193,7 +153,7 @@ bool are_distinct(std::vector<std::uint32_t> ids) {
 // Token as it is written → id, and the tokens as bytes, None for those that are none. Irregular if an entry is not
 // UTF-8, or two have the same text or id.
 struct Vocab {
-  Vocab(const VocabJson& vocab, bool with_tokens) {
+  explicit Vocab(const VocabJson& vocab) {
     const std::size_t size = vocab.entries.size();
     ids.reserve(size);
     for (const VocabJson::Entry& entry : vocab.entries) {
@@ -207,13 +167,13 @@ struct Vocab {
       nb::object id = nb::steal(PyLong_FromUnsignedLong(entry.id));
       if (!id.is_valid() || PyDict_SetItem(entries.ptr(), text.ptr(), id.ptr()) != 0) throw nb::python_error();
       ids.push_back(entry.id);
-      if (with_tokens) tokens.append(entry.token.empty() ? nb::object(nb::none()) : bytes_from(entry.token));
+      tokens.append(entry.token.empty() ? nb::object(nb::none()) : bytes_from(entry.token));
     }
     is_regular = entries.size() == size && are_distinct(ids);
   }
 
   nb::dict entries;
-  nb::list tokens;  // empty if they were not asked for
+  nb::list tokens;
   std::vector<std::uint32_t> ids;
   bool is_regular = false;
 };
@@ -225,7 +185,7 @@ Typed<nb::object, "tuple[dict[str, int], list[bytes | None]] | None"> read_vocab
     JsonCursor cursor({text.c_str(), text.size()});
     if (!vocab.read(cursor) || !cursor.is_end()) return nb::none();
   }
-  const Vocab read(vocab, true);
+  const Vocab read(vocab);
   return read.is_regular ? nb::object(nb::make_tuple(read.entries, read.tokens)) : nb::none();
 }
 
@@ -240,31 +200,17 @@ nb::object rest_of(std::string_view text, const ModelJson& model) {
   return bytes_from(rest);
 }
 
-// What `make` makes of the rest of a tokenizer.json, its vocabulary and its merges; None if it is irregular.
-template <class Make>
-nb::object read_with(const nb::bytes& content, bool as_text, bool with_tokens, const Make& make) {
+Typed<nb::object, "tuple[bytes, dict[str, int], list[bytes | None], bytes, bytes] | None"> read_model_of(
+    const nb::bytes& content, bool as_text) {
   const std::string_view text(content.c_str(), content.size());
   const std::optional<ModelJson> model = without_gil(
       [&](const PollFunction&) { return read_model_json(text, as_text ? TokenForm::kText : TokenForm::kPrintable); });
   if (!model) return nb::none();
-  const Vocab vocab(model->vocab, with_tokens);
-  return vocab.is_regular ? nb::object(make(rest_of(text, *model), vocab, model->merges)) : nb::none();
-}
-
-Typed<nb::object,
-      "tuple[bytes, dict[str, int], list[bytes | None], "
-      "tuple[list[tuple[bytes, bytes]], bytes, bytes]] | None">
-read_model_of(const nb::bytes& content, bool as_text) {
-  return read_with(content, as_text, true, [](const nb::object& rest, const Vocab& vocab, const MergesFile& merges) {
-    return nb::make_tuple(rest, vocab.entries, vocab.tokens,
-                          merges_of(merges, items_of(vocab.tokens, "tokens"), vocab.ids));
-  });
-}
-
-Typed<nb::object, "tuple[bytes, dict[str, int], bytes] | None"> read_model_ids(const nb::bytes& content, bool as_text) {
-  return read_with(content, as_text, false, [](const nb::object& rest, const Vocab& vocab, const MergesFile& merges) {
-    return nb::make_tuple(rest, vocab.entries, ids_of(merges, vocab.ids));
-  });
+  const Vocab vocab(model->vocab);
+  if (!vocab.is_regular) return nb::none();
+  return nb::make_tuple(rest_of(text, *model), vocab.entries, vocab.tokens,
+                        bytes_from({model->merges.is_used.data(), model->merges.is_used.size()}),
+                        ids_of(model->merges, vocab.ids));
 }
 
 }  // namespace
@@ -292,8 +238,8 @@ Args:
     ids: the id of each token.
 
 Returns:
-    The merges, as pairs of the objects in `tokens`, each once; a byte for each token, 1 if it is a part of a merge
-    or made by one; and `hf_bpe.core._model.CheckedMerges.ids`. None if the text has anything else.
+    A byte for each token, 1 if it is a part of a merge or made by one; and `hf_bpe.core._model.MergeIds`. None if
+    the text has anything else, or a merge twice.
 )");
   module.def("read_vocab", &read_vocab_of, "text"_a,
              R"(Read the content of a `vocab.json`.
@@ -312,13 +258,6 @@ Args:
 Returns:
     The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; the result of
     `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
-)");
-  module.def("read_model_ids", &read_model_ids, "text"_a, "as_text"_a = false,
-             R"(Read a `tokenizer.json` like `read_model`, and make no objects of tokens and merges.
-
-Returns:
-    The text as in `read_model`; printable token → id; the ids of both parts and the result of each merge, in 32
-    bits. None where `read_model` returns None.
 )");
 }
 

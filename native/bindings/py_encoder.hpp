@@ -49,14 +49,13 @@ inline std::optional<NoGil> no_gil_for(const std::vector<Text>& texts) {
 
 class PyEncoder : public PyDecoder {
  public:
-  PyEncoder(const GivenModel& model, const Rebuild& rebuild, const GivenVocabulary& vocab, const Merges& merges,
+  PyEncoder(const GivenModel& model, const Rebuild& rebuild, const GivenVocabulary& vocab, const nb::bytes& merge_ids,
             const GivenPattern& pattern, const std::optional<ByteStrings>& excluded_tokens, bool drop_missing_bytes,
-            const std::optional<nb::bytes>& merge_ids, const std::optional<std::string>& simd, std::size_t chunk_bytes)
+            const std::optional<std::string>& simd, std::size_t chunk_bytes)
       : PyEncoder(model, rebuild, GivenTokens(vocab), [&](const GivenTokens& tokens) {
-          return Encoder(
-              Vocabulary(tokens.items, merge_ids ? merges_by_id(tokens, *merge_ids) : merges_of(tokens, merges),
-                         whole_words_of(tokens, excluded_tokens), drop_missing_bytes),
-              pattern_of(pattern.value), simd_of(simd), chunk_bytes);
+          return Encoder(Vocabulary(tokens.items, merges_by_id(tokens, merge_ids),
+                                    whole_words_of(tokens, excluded_tokens), drop_missing_bytes),
+                         pattern_of(pattern.value), simd_of(simd), chunk_bytes);
         }) {}
 
   static PyEncoder of_characters(const GivenModel& model, const Rebuild& rebuild, const GivenVocabulary& vocab,

@@ -69,19 +69,6 @@ inline PrefixSpace prefix_space_of(unsigned number) {
   return static_cast<PrefixSpace>(number);
 }
 
-inline std::vector<Vocabulary::Merge> merges_of(const GivenTokens& vocab, const nb::list& merges) {
-  const Held held = items_of(merges, "merges");
-  std::vector<std::pair<std::string_view, std::string_view>> pairs;
-  pairs.reserve(held.size());
-  for (nb::handle merge : held) {  // tuples keep their bytes alive
-    if (!PyTuple_Check(merge.ptr()) || PyTuple_GET_SIZE(merge.ptr()) != 2)
-      throw nb::type_error("merges: expected pairs");
-    pairs.emplace_back(view_of(PyTuple_GET_ITEM(merge.ptr(), 0), "merges"),
-                       view_of(PyTuple_GET_ITEM(merge.ptr(), 1), "merges"));
-  }
-  return Vocabulary::find_tokens(vocab.items, pairs);
-}
-
 // All tokens but some; none without a list.
 inline Vocabulary::Tokens whole_words_of(const GivenTokens& vocab, const std::optional<ByteStrings>& excluded_tokens) {
   Vocabulary::Tokens words;
@@ -103,6 +90,7 @@ inline Vocabulary::Tokens whole_words_of(const GivenTokens& vocab, const std::op
 // The merges of ids in 32 bits, three for each merge: both parts and the result.
 inline std::vector<Vocabulary::Merge> merges_by_id(const GivenTokens& vocab, const nb::bytes& merge_ids) {
   constexpr std::uint32_t kMaxId = (1 << 21) - 1, kNone = 0xFFFFFFFF;
+  if (merge_ids.size() == 0) return {};
   std::vector<std::uint32_t> places;  // by id
   bool are_ids = true;                // whether every place is its id
   for (std::uint32_t place = 0; place < vocab.items.size(); ++place) {

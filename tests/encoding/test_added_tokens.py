@@ -102,7 +102,7 @@ def test_overlapping_tokens_are_found_as_by_tokenizers(native, drawn, chunk_byte
     assert ids_of(AddedTokenSplitter(added), text, split_special_tokens=split_special_tokens) == expected
 
     model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern=None)
-    encoder = native.Encoder(model, make_encoder, model.vocab, [], None, chunk_bytes=chunk_bytes)
+    encoder = native.Encoder(model, make_encoder, model.vocab, b"", None, chunk_bytes=chunk_bytes)
     encoder = encoder.with_added_tokens(as_tuples(added.items()))
     options = Options(split_special_tokens)
     assert encoder.encode(text, options) == encoder.encode_batch([text], options, 2)[0] == expected

@@ -81,7 +81,7 @@ def native_encoder(native, model, chunk_bytes=1 << 18):
         model,
         make_encoder,
         model.vocab,
-        model.merges,
+        model.merge_ids,
         native_pattern(native, model.pre_tokenizer),
         excluded_tokens=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
         drop_missing_bytes=model.drop_missing_bytes,

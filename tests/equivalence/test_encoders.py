@@ -65,7 +65,7 @@ def encoders(draw, native, tokens=()):
     excluded_tokens = [special.encode() for special in model.special_tokens] if model.ignore_merges else None
     how |= {"excluded_tokens": excluded_tokens, "drop_missing_bytes": model.drop_missing_bytes}
     splits = native_pattern(native, Pattern.parse(pattern))
-    encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, splits, **how)
+    encoder = native.Encoder(model, make_encoder, model.vocab, model.merge_ids, splits, **how)
     return encoder.with_added_tokens(tuple(tokens)), reference_encoder(model, tokens)
 
 
@@ -359,7 +359,7 @@ def test_a_forked_process_encodes_while_threads_of_its_parent_do(native):
 
 def test_first_byte_without_a_token_is_named_by_any_threads(native):
     model = BPEModel({1: b"a", 2: b" "}, [], pattern="gpt2")
-    encoder = native.Encoder(model, make_encoder, model.vocab, model.merges, "gpt2", chunk_bytes=10)
+    encoder = native.Encoder(model, make_encoder, model.vocab, model.merge_ids, "gpt2", chunk_bytes=10)
     text = "aa a " * 50 + "ax " + "aa a " * 50 + "ay "
     for threads in (1, 2, 3):
         with pytest.raises(ValueError, match="no token for the byte 0x78 of the text; set unk_token"):

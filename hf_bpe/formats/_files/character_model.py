@@ -11,7 +11,7 @@ from typing import Any, cast
 from tokenizers import AddedToken
 
 from hf_bpe.core._alphabet import BYTE_TOKENS, CharacterAlphabet
-from hf_bpe.core._model import BPEModel
+from hf_bpe.core._model import BPEModel, MergeIds, pairs_of_ids
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._preparation import normalized_tokens
 from hf_bpe.formats._decoding import canonical_decoding
@@ -76,7 +76,10 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
     vocab = dict(zip(ids.values(), cast("list[bytes]", tokens), strict=True))
     specials: list[str] = []
     unused: dict[str, int] = {}
-    for text, token_id in compress(ids.items(), map(not_, is_used)):
+    unmerged = dict(compress(ids.items(), map(not_, is_used)))
+    if not unmerged.keys() >= stand_ins & ids.keys():
+        merges = pairs_of_ids(vocab, merges) if isinstance(merges, MergeIds) else merges  # to be refused by the model
+    for text, token_id in unmerged.items():
         is_added = added.get(token_id)
         if not text:
             del vocab[token_id]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, compress
 from operator import not_
@@ -160,7 +160,7 @@ def _definition(
 def _check_model(data: Mapping[str, Any]) -> None:
     if data.get("type", "BPE") != "BPE":
         raise ValueError(f"model: is {data['type']!s:.40}, expected BPE with merges: {_USE_OTHER}")
-    if not isinstance(data.get("merges"), list):
+    if not isinstance(data.get("merges"), list | ReadMerges):
         raise ValueError(f"model: merges: expected a list, got {data.get('merges')!r:.80}")
     if data.get("dropout"):
         raise ValueError(f"model: dropout {data['dropout']!r:.40}, which makes ids random, would be lost")
@@ -254,7 +254,7 @@ def _model(
     return model, unused
 
 
-def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges: list[Merge]) -> None:
+def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges: Iterable[Merge]) -> None:
     """Refuse treatments of missing bytes other than dropping them or one added token for each."""
     unk_token = data.get("unk_token")
     if falls_back_to_bytes(data):

@@ -18,7 +18,7 @@ from tokenizers import models, pre_tokenizers
 
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import decode, read_bounded
-from hf_bpe.core._model import BPEModel
+from hf_bpe.core._model import BPEModel, Merge, MergeIds, pairs_of_ids
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.json_reading import check_ids, parse_json_object
 from hf_bpe.formats._files.native_readers import from_printable_all, join_merges, read_merges, read_vocab
@@ -80,6 +80,7 @@ def read_gpt2_with_vocab(
     # Lists, because allocating a dict or set of this size takes longer than everything else here.
     texts = [*entries]
     specials = {text for text, token in zip(texts, tokens, strict=True) if token is None} if None in tokens else set()
+    vocab = cast("dict[int, bytes]", dict(zip(entries.values(), tokens, strict=True)))  # in the end without None
     merges, is_used = _read_merges(Path(merges_file), entries, tokens)
     if special_tokens is None:
         specials |= {text for text in compress(texts, map(not_, is_used)) if len(text) != 1}
@@ -92,15 +93,12 @@ def read_gpt2_with_vocab(
         merged = chosen.intersection(compress(texts, is_used))
         if leave_out_ordinary:
             chosen -= merged | {text for text in chosen if len(text) == 1 and text not in specials}
-        elif merged:
-            merges = [*merges]  # not checked for special tokens
+        elif merged and isinstance(merges, MergeIds):
+            merges = pairs_of_ids(vocab, merges)  # not checked for special tokens
         specials |= chosen
-    vocab = dict(zip(entries.values(), tokens, strict=True))
     vocab.update((entries[text], text.encode("utf-8", "surrogatepass")) for text in specials)
     try:
-        model = BPEModel.of(  # no None remains
-            cast("dict[int, bytes]", vocab), merges, specials, Pattern.parse(pattern)
-        )
+        model = BPEModel.of(vocab, merges, specials, Pattern.parse(pattern))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{vocab_file}, {merges_file}: {error}") from error
     if empty_id is not None:
@@ -148,14 +146,14 @@ def _read_vocab(path: Path) -> tuple[dict[str, int], list[bytes | None]]:
 
 def _read_merges(
     path: Path, entries: dict[str, int], tokens: list[bytes | None]
-) -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """Return merges made of the objects in `tokens`, and a byte for each token: 1 if a merge has or makes it."""
+) -> tuple[list[Merge] | MergeIds, bytes]:
+    """Return merges, and a byte for each token: 1 if a merge has or makes it."""
     content = read_bounded(path)
     ids = [*entries.values()]
     is_regular = not ids or 0 <= min(ids) <= max(ids) < 2**32
     read = read_merges(content, tokens, ids) if is_regular else None
     if read is not None:
-        return read, read.is_used
+        return read.ids, read.is_used
     irregular = _read_irregular_merges(path, decode(path, content), dict(zip(entries, tokens, strict=True)))
     used = {*starmap(add, irregular), *chain.from_iterable(irregular)}
     return irregular, bytes(token in used for token in tokens)

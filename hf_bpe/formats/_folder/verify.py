@@ -18,7 +18,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._added_tokens import NamedTokens
 from hf_bpe.formats._construction import with_named_tokens
 from hf_bpe.formats._definition import ENCODING_SETTINGS, Definition
-from hf_bpe.formats._files.native_readers import merge_ids, read_model_ids
+from hf_bpe.formats._files.native_readers import read_model
 from hf_bpe.formats._files.tokenizer_json_writing import with_placeholders
 from hf_bpe.formats._folder.files import TOKENIZER_FILE
 from hf_bpe.formats._folder.read import read_folder
@@ -187,16 +187,16 @@ class LoadedFile:
 
     def __init__(self, path: Path, backend: Tokenizer, *, as_text: bool = False) -> None:
         self._path = path
-        read = read_model_ids(backend.to_str().encode(), as_text=as_text)
+        read = read_model(backend.to_str().encode(), as_text=as_text)
         if read is None:
             raise ValueError(f"{path}: the core is not built, or what `tokenizers` has loaded is irregular")
-        content, vocab, self._merge_ids = read
+        content, vocab, (self._merge_ids, *_) = read
         self._content = _with_no_template_as_none(json.loads(content))
         self.vocabulary = {**vocab, **{token["content"]: token["id"] for token in self._content["added_tokens"]}}
 
     def check_merges(self, name: str, model: BPEModel) -> None:
         """Raise a ValueError, with the name of the loader, if it has other merges than a model."""
-        if self._merge_ids != merge_ids(model):
+        if self._merge_ids != model.merge_ids:
             parts = [model.vocab.get(part, b"") for part in array("I", self._merge_ids)]  # two and their merge each
             for rank, (merge, own) in enumerate(zip_longest(zip(parts[::3], parts[1::3], strict=True), model.merges)):
                 if merge != own:
