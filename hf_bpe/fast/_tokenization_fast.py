@@ -9,17 +9,19 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer
-from transformers.tokenization_utils_base import BatchEncoding
+from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
+from transformers.utils import PaddingStrategy, TensorType
 
 from hf_bpe._utils.paths import check_output
+from hf_bpe.encoding._lazy_encodings import EncodedTexts
 from hf_bpe.encoding._randomness import refuse_randomness
 from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
-from hf_bpe.fast._calls import encode_fast_call
 from hf_bpe.fast._fast_pipeline import FastPipeline
 from hf_bpe.fast._pipeline_slot import PipelineSlot
 from hf_bpe.formats._pipeline import Pipeline
+from hf_bpe.tokenizer._calls.arguments import Call, Inputs
 from hf_bpe.tokenizer._calls.direct import DirectMethods
-from hf_bpe.tokenizer._calls.results import warn_of_too_long
+from hf_bpe.tokenizer._calls.results import encode_call, warn_of_too_long
 from hf_bpe.tokenizer._methods.decoding import cleans_up
 from hf_bpe.tokenizer._methods.shared import SharedMethods
 from hf_bpe.tokenizer._self_types import AnyTokenizer
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
     from hf_bpe.tokenizer._transformers_types import PreTrainedTokenizer as PreTrainedTokenizerFast
 else:
     from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
+
+
+_FIRST = ("input_ids", "token_type_ids", "attention_mask")
+_TENSORS = (None, "pt", "np", TensorType.PYTORCH, TensorType.NUMPY)
 
 
 class _BackedMethods(AnyTokenizer):
@@ -116,7 +122,7 @@ class _BackedMethods(AnyTokenizer):
         is_left = has_hooks or kwargs.get("sanitize_control_tokens")
         pipeline = None if is_left else self._encoding_pipeline(as_text=as_text)
         if pipeline is not None:
-            encoded = encode_fast_call(self, pipeline, text, text_pair, kwargs)
+            encoded = _encode_call(self, pipeline, text, text_pair, kwargs)
             if encoded is not None:
                 return encoded
         return super()._encode_plus(text, text_pair, **kwargs)
@@ -196,6 +202,47 @@ class _BackedMethods(AnyTokenizer):
     def _convert_id_to_token(self, index: int) -> str | None:
         token: str | None = vars(self)["_tokenizer"].id_to_token(int(index))
         return token
+
+
+def _encode_call(
+    tokenizer: AnyTokenizer, pipeline: Pipeline, text: Any, text_pair: Any, kwargs: dict[str, Any]
+) -> BatchEncoding | None:
+    """Return the result of a call; None for what is left to the backend: rare options, and everything invalid."""
+    in_words = bool(kwargs.get("is_split_into_words"))
+    is_batched = isinstance(text, (list, tuple)) and not (in_words and (not text or isinstance(text[0], str)))
+    if not is_batched and not text_pair:  # tokenizers takes an empty second text for none
+        text_pair = None
+    inputs = Inputs.of(text, text_pair, in_words)
+    if inputs is None or (is_batched and not text) or inputs.is_batched != is_batched:
+        return None
+    if inputs.per_row > 1 and kwargs.get("return_overflowing_tokens"):  # differs where a text is empty
+        return None
+    call = Call.of(inputs, kwargs)
+    template = pipeline.template_ids(inputs.per_row, call.add_special_tokens)
+    if not _is_common(call, sum(map(len, template))):
+        return None
+    as_text = tokenizer.split_special_tokens if call.split_special_tokens is None else call.split_special_tokens
+    source = EncodedTexts(pipeline.encoder, inputs.texts, pipeline.options(as_text), inputs.bounds)
+    encoded = encode_call(tokenizer, pipeline, source, template, call)
+    # In another order than that of Python tokenizers.
+    encoded.data = {name: encoded.data[name] for name in sorted(encoded.data, key=lambda name: name not in _FIRST)}
+    return encoded
+
+
+def _is_common(call: Call, num_special: int) -> bool:
+    """Return whether the options of a call are valid, and among those that `encode_call` does like tokenizers."""
+    if call.return_length or call.return_tensors not in _TENSORS or type(call.add_special_tokens) is not bool:
+        return False
+    if call.padding_side not in (None, "left", "right"):
+        return False
+    multiple, length = call.pad_to_multiple_of, call.max_length
+    if multiple is not None and not (type(multiple) is int and multiple > 0):
+        return False
+    if call.padding_strategy == PaddingStrategy.MAX_LENGTH and length is None:
+        return False
+    if call.truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE:
+        return True
+    return type(length) is int and length > num_special + (call.stride or 0)
 
 
 class BPETokenizerFast(DirectMethods, SharedMethods, _BackedMethods, PreTrainedTokenizerFast, backend="tokenizers"):

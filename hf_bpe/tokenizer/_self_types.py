@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from typing_extensions import Self
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
         @property
         def _decoding_pipeline(self) -> Pipeline | None: ...
+
+        def _type_ids_maker(self) -> Callable[..., list[int]] | None: ...
 
         def decode_bytes(self, token_ids: object, *, skip_special_tokens: bool = False) -> bytes: ...
 

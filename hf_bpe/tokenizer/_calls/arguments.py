@@ -1,17 +1,19 @@
-"""The arguments of calls: the texts in one layout, and checks of the options."""
+"""The arguments of calls: the texts in one layout, checks of the options, and those of tiktoken."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from hf_bpe._utils.arguments import refuse_unknown, short_repr, wrong_type
+from hf_bpe._utils.arguments import check_strs, refuse_unknown, short_repr, wrong_type
 from hf_bpe.encoding import _randomness
-from hf_bpe.encoding._encoder import AnyText
+from hf_bpe.encoding._added_tokens.finder import TokenFinder
+from hf_bpe.encoding._encoder import AnyText, Encoder, Options, as_str
+from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._options import without_others
 
@@ -70,8 +72,9 @@ def _is_words(value: object) -> bool:
 
 
 class Call(NamedTuple):
-    """The arguments of `_encode_plus`; see the documentation of `__call__` in transformers."""
+    """The texts and the options of `_encode_plus`; see the documentation of `__call__` in transformers."""
 
+    inputs: Inputs
     add_special_tokens: bool = True
     padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD
     truncation_strategy: TruncationStrategy = TruncationStrategy.DO_NOT_TRUNCATE
@@ -90,16 +93,23 @@ class Call(NamedTuple):
     verbose: bool = True
     split_special_tokens: bool | None = None
 
+    @classmethod
+    def of(cls, inputs: Inputs, kwargs: Mapping[str, Any]) -> Call:
+        """Return the call with these options, without those that it does not know."""
+        return cls(inputs, **{name: value for name, value in kwargs.items() if name in CALL_NAMES})
+
     @property
     def limit(self) -> int | None:
         """The number of ids to which rows are truncated; None for no truncation."""
         return None if self.truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE else self.max_length
 
 
-CALL_NAMES = frozenset(Call._fields)
+TIKTOKEN_NAMES = ("allowed_special", "disallowed_special")
+"""The options of tiktoken, which say what special tokens may occur in a text."""
+CALL_NAMES = frozenset(Call._fields) - {"inputs"}
 # transformers and its processors pass the others to every tokenizer.
 _KNOWN = CALL_NAMES | {"padding", "truncation", "sanitize_control_tokens", "return_mm_token_type_ids"}
-_KNOWN |= {"allowed_special", "disallowed_special", *_randomness.NAMES}
+_KNOWN |= {*TIKTOKEN_NAMES, *_randomness.NAMES}
 _CHECKS = {name: check for name, check in ARGUMENTS.items() if name in CALL_NAMES}
 
 
@@ -149,3 +159,61 @@ def _is_input(value: object, in_words: bool, depth: int) -> bool:
     if not isinstance(value, (list, tuple)) or depth == 0:
         return False
     return all(type(each) is int for each in value) or all(_is_input(each, in_words, depth - 1) for each in value)
+
+
+def encoder_allowing(
+    pipeline: Pipeline, texts: Sequence[AnyText], kwargs: dict[str, Any]
+) -> tuple[Encoder, bool | None]:
+    """Return the encoder for a call, and whether it splits special tokens.
+
+    The arguments of tiktoken are removed from `kwargs`.
+
+    Raises:
+        TypeError, ValueError: an argument is invalid, or a text holds a special token that is not allowed.
+    """
+    allowed_special, disallowed_special = (kwargs.pop(name, None) for name in TIKTOKEN_NAMES)
+    if kwargs.get("split_special_tokens"):
+        raise ValueError("split_special_tokens: expected False with allowed_special or disallowed_special, got True")
+    specials = {token.content for token in pipeline.added_tokens.values() if token.special}
+    allowed = _special_tokens("allowed_special", () if allowed_special is None else allowed_special, specials)
+    if unknown := allowed - specials:
+        raise ValueError(f"allowed_special: {min(unknown)!r} is not a special token of this tokenizer")
+    disallowed = _special_tokens(
+        "disallowed_special", "all" if disallowed_special is None else disallowed_special, specials - allowed
+    )
+    _refuse_special_tokens(pipeline, texts, disallowed)
+    if allowed == specials:
+        return pipeline.encoder, False
+    if not allowed:
+        return pipeline.encoder, True
+    return pipeline.encoder_without(lambda token: token.special and token.content not in allowed), False
+
+
+def _special_tokens(name: str, value: Any, all_tokens: Collection[str]) -> set[str]:
+    if isinstance(value, str):
+        if value == "all":
+            return {*all_tokens}
+        raise ValueError(f"{name}: expected 'all' or a set of special tokens, got {short_repr(value)}")
+    return {*check_strs(name, [*value] if isinstance(value, (set, frozenset)) else value)}
+
+
+def _refuse_special_tokens(pipeline: Pipeline, texts: Sequence[AnyText], disallowed: set[str]) -> None:
+    finder = TokenFinder(disallowed)
+    for text in texts if disallowed else ():
+        for at, token in finder.find_all(as_str(text)):
+            raise _special_token_error(token, at)
+    if pipeline.model.normalizer is None:
+        return
+    # Normalization may make a token of other characters, as Lowercase does of <|X|>.
+    ids = {i for i, token in pipeline.added_tokens.items() if token.content in disallowed and token.special}
+    for text in texts if ids else ():
+        if made := ids.intersection(pipeline.encoder.encode(text, Options())):
+            raise _special_token_error(pipeline.added_tokens[min(made)].content, None)
+
+
+def _special_token_error(token: str, at: int | None) -> ValueError:
+    where = "after normalization" if at is None else f"at character {at}"
+    return ValueError(
+        f"the text holds the special token {token!r} {where}, which disallowed_special forbids; to encode it as that "
+        f"token give allowed_special={{{token!r}}}, to encode it as ordinary text disallowed_special=()"
+    )

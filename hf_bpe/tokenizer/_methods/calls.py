@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
@@ -14,11 +15,16 @@ from hf_bpe.encoding._lazy_encodings import EncodedTexts
 from hf_bpe.encoding._randomness import options_of_call
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from hf_bpe.tokenizer._calls import allowed_special
-from hf_bpe.tokenizer._calls.arguments import check_call_options, check_inherited_call, checked_inputs
-from hf_bpe.tokenizer._calls.columns import encode_call
+from hf_bpe.tokenizer._calls.arguments import (
+    TIKTOKEN_NAMES,
+    Call,
+    check_call_options,
+    check_inherited_call,
+    checked_inputs,
+    encoder_allowing,
+)
 from hf_bpe.tokenizer._calls.direct import OF_TEXT_OR_IDS
-from hf_bpe.tokenizer._calls.results import TypeIdsMaker
+from hf_bpe.tokenizer._calls.results import encode_call
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
@@ -43,10 +49,10 @@ class CallMethods(OwnTokenizer):
                     )
         pipeline = self.pipeline
         encoder, as_text = pipeline.encoder, kwargs.get("split_special_tokens")
-        if not kwargs.keys().isdisjoint(allowed_special.NAMES):
+        if not kwargs.keys().isdisjoint(TIKTOKEN_NAMES):
             if inputs is None:
                 raise ValueError("allowed_special, disallowed_special: expected texts, not ids")
-            encoder, as_text = allowed_special.encoder_for(pipeline, inputs.texts, kwargs)
+            encoder, as_text = encoder_allowing(pipeline, inputs.texts, kwargs)
         adds = kwargs.get("add_special_tokens", True)
         template = None if inputs is None else self._template_ids(inputs.per_row, adds)
         if inputs is None or template is None:
@@ -55,9 +61,9 @@ class CallMethods(OwnTokenizer):
             return super()._encode_plus(text, text_pair, **kwargs)
         options = options_of_call(pipeline.options(as_text), kwargs, len(inputs.texts))
         source = EncodedTexts(encoder, inputs.texts, options, inputs.bounds)
-        return encode_call(self, pipeline, source, inputs, template, kwargs, self._type_ids_maker())
+        return encode_call(self, pipeline, source, template, Call.of(inputs, kwargs))
 
-    def _type_ids_maker(self) -> TypeIdsMaker | None:
+    def _type_ids_maker(self) -> Callable[..., list[int]] | None:
         """Return what gives the token type ids of sequences; None for the template's."""
         return None if self.token_type_ids_pattern == "all_zeros" else self.create_token_type_ids_from_sequences
 
@@ -99,8 +105,8 @@ class CallMethods(OwnTokenizer):
             text, _ = self.prepare_for_tokenization(text)
             pipeline = self.pipeline
             encoder, as_text = pipeline.encoder, kwargs.get("split_special_tokens")
-            if not kwargs.keys().isdisjoint(allowed_special.NAMES):
-                encoder, as_text = allowed_special.encoder_for(pipeline, [text], kwargs)
+            if not kwargs.keys().isdisjoint(TIKTOKEN_NAMES):
+                encoder, as_text = encoder_allowing(pipeline, [text], kwargs)
             if "_tokenize" in self._overridden:
                 return self._tokenize_between_added_tokens(pipeline, text, as_text)
             ids = encoder.encode(text, options_of_call(pipeline.options(as_text), kwargs, 1))
