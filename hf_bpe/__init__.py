@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hf_bpe.counting._count import count
     from hf_bpe.counting._sources import Source, plan
     from hf_bpe.counting._word_counts import WordCounts
-    from hf_bpe.fast._accelerate import accelerate, patch_transformers, unpatch_transformers
+    from hf_bpe.fast._accelerated import accelerate, patch_transformers, unpatch_transformers
     from hf_bpe.fast._tokenization_fast import BPETokenizerFast
     from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
     from hf_bpe.training._train import train, train_bpe
@@ -85,7 +85,7 @@ if not TYPE_CHECKING:  # or type checkers would take any name
             "training._train": "train train_bpe",
             "tokenizer._tokenization_bpe": "BPETokenizer",
             "fast._tokenization_fast": "BPETokenizerFast",
-            "fast._accelerate": "accelerate patch_transformers unpatch_transformers",
+            "fast._accelerated": "accelerate patch_transformers unpatch_transformers",
         },
         _PACKAGES,
         other_names=_other_names,

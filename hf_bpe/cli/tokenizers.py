@@ -102,7 +102,7 @@ def warn_of_existing_files(definition: Definition, folder: Path, staged: Path) -
     """Warn of files in a folder that change what is loaded from it once those in `staged` are there, too."""
     if any((folder / name).is_file() for name in ("config.json", "chat_template.jinja")):
         from hf_bpe.tokenizer import BPETokenizer
-        from hf_bpe.tokenizer._saving import auto_tokenizer
+        from hf_bpe.tokenizer import _auto_tokenizer_choice as auto_tokenizer
 
         auto_tokenizer.warn_of_existing_files(BPETokenizer.from_definition(definition), folder, staged)
 

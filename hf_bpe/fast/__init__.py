@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from hf_bpe._utils.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from hf_bpe.fast._accelerate import accelerate, patch_transformers, unpatch_transformers
+    from hf_bpe.fast._accelerated import accelerate, patch_transformers, unpatch_transformers
     from hf_bpe.fast._tokenization_fast import BPETokenizerFast
 
 __all__ = ["BPETokenizerFast", "accelerate", "patch_transformers", "unpatch_transformers"]
@@ -14,7 +14,7 @@ __all__ = ["BPETokenizerFast", "accelerate", "patch_transformers", "unpatch_tran
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "_accelerate": "accelerate patch_transformers unpatch_transformers",
+        "_accelerated": "accelerate patch_transformers unpatch_transformers",
         "_tokenization_fast": "BPETokenizerFast",
     },
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
@@ -23,7 +23,7 @@ def register() -> None:
         ValueError: an environment variable has another value, or `HF_BPE_PREFIX_CACHE` is set alone.
     """
     if _is_acceleration_requested():
-        from hf_bpe.fast._accelerate import patch_transformers  # imports transformers
+        from hf_bpe.fast._accelerated import patch_transformers  # imports transformers
 
         patch_transformers(prefix_cache=_requested_cache())
 
@@ -67,7 +67,7 @@ def _cache_of_process(size: str) -> PrefixCache:
         raise ValueError(str(error).replace("prefix_cache", "HF_BPE_PREFIX_CACHE", 1)) from None
 
 
-def _accelerated(tokenizer: object, *_: object, **__: object) -> Any:
-    from hf_bpe.fast._accelerate import accelerated_if_possible
+def _accelerated(tokenizer: object, *_: object, **__: object) -> object:
+    from hf_bpe.fast._accelerated import accelerated_if_possible
 
     return accelerated_if_possible(tokenizer, _requested_cache())

@@ -8,7 +8,7 @@ import pytest
 from tokenizers import AddedToken
 
 from hf_bpe import BPETokenizer, train
-from hf_bpe.tokenizer._saving.save import verify_saved
+from hf_bpe.tokenizer._saving import verify_saved
 from support.cases import case
 
 CORPUS = [

@@ -20,6 +20,7 @@ from hf_bpe._utils.arguments import (
     optional,
     wrong_type,
 )
+from hf_bpe._utils.object_stores import StorageOptions
 from hf_bpe._utils.paths import check_output
 from hf_bpe.core._model import BPEModel
 from hf_bpe.editing._edited_definition import edited as edited_definition
@@ -31,8 +32,8 @@ from hf_bpe.formats._format import ReadFormat, WrittenFormat
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.normalizers._backend import panics_as_errors
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
+from hf_bpe.tokenizer._auto_tokenizer_choice import warn_of_existing_files
 from hf_bpe.tokenizer._options import RESTORED, check_settings
-from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _check_pattern(name: str, value: Any) -> str | Pattern:
     return value if isinstance(value, str) else Pattern.parse(value)
 
 
-def _check_edited(name: str, value: object) -> Any:
+def _check_edited(name: str, value: object) -> object:
     """Return the value if it is an edited model with its remap."""
     model, remap = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
     if not isinstance(model, BPEModel) or not isinstance(remap, Remap):
@@ -124,7 +125,7 @@ class ConversionMethods(OwnTokenizer):
         format: ReadFormat | None = None,
         pattern: AnyPattern = "auto",
         special_tokens: Mapping[str, int] | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: StorageOptions | None = None,
         **kwargs: object,
     ) -> Self:
         """Create a tokenizer from one of another kind, with the same ids.

@@ -5,19 +5,22 @@ from __future__ import annotations
 import copy
 import os
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transformers.utils import logging
 
 from hf_bpe._utils.arguments import check_flag, check_mapping, check_path, checked, optional, refuse_unknown
+from hf_bpe._utils.files import staged_folder
+from hf_bpe._utils.object_stores import StorageOptions
 from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.formats._files.vocab_and_merges import write_gpt2
+from hf_bpe.formats._folder.consistency import LAST
 from hf_bpe.formats._folder.files import VOCABULARY_FILES
 from hf_bpe.formats._folder.read import Folder
+from hf_bpe.tokenizer._auto_tokenizer_choice import warn_of_existing_files
 from hf_bpe.tokenizer._options import PUSHING, RESTORED, SAVING
-from hf_bpe.tokenizer._saving.save import check_auto_class, is_copied, save, upload_folder
+from hf_bpe.tokenizer._saving import check_auto_class, is_copied, upload_folder, verify_saved, write_files
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 if TYPE_CHECKING:
@@ -75,7 +78,7 @@ class SavingMethods(OwnTokenizer):
         *,
         portable: bool = False,
         verify: bool = True,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: StorageOptions | None = None,
         **kwargs: Any,
     ) -> tuple[str, ...]:
         """Save all files for from_pretrained, and a `tokenizer.json` for users without hf_bpe.
@@ -135,11 +138,19 @@ class SavingMethods(OwnTokenizer):
         repo_id = hub_options.pop("repo_id", Path(save_directory).name)
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         snapshot = self._with_named_tokens()  # for all files, because another thread may add tokens
-        options = {"legacy_format": legacy_format, "save_jinja_files": bool(kwargs.get("save_jinja_files", True))}
-        written = save(snapshot, save_directory, prefix, portable=portable, verify=verify, **options)
+        jinja = bool(kwargs.get("save_jinja_files", True))
+        with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
+            write_files(snapshot, staging, legacy_format, portable=portable, save_jinja_files=jinja)
+            if verify:
+                verify_saved(staging, snapshot)
+                warn_of_existing_files(snapshot, Path(save_directory), staging, prefix)
+            if prefix:  # added last, because no loader would find the files
+                for path in [path for path in staging.iterdir() if path.suffix != ".py"]:
+                    path.rename(staging / (prefix + path.name))
+            files = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
         if push_to_hub:
             snapshot.push_to_hub(repo_id, **hub_options)
-        return written
+        return tuple(str(Path(save_directory, path)) for path in files)
 
     def _with_named_tokens(self) -> Self:
         """Return a copy in which every named token is a special token, as whoever loads the saved folder makes it."""

@@ -34,10 +34,6 @@ def auto_tokenizer_choice(folder: Path, definition: Definition | None = None) ->
     """Find out what AutoTokenizer loads from a folder, by loading it, and whether it is what the definition says.
 
     Nothing is downloaded or written, and no code of the folder is run.
-
-    Raises:
-        OSError: a file cannot be read.
-        ValueError: tokenizer_config.json or config.json is not a JSON object.
     """
     with no_advice():
         from transformers.models.auto import tokenization_auto
@@ -112,11 +108,7 @@ def _auto_tokenizer_problem(tokenizer: OwnTokenizer, folder: Path) -> str | None
 
 
 def load_with_auto_tokenizer(folder: Path) -> Any:
-    """Return what AutoTokenizer loads from a local folder without running code that is in it.
-
-    Raises:
-        Exception: of any kind, as the classes of transformers and `tokenizers` raise them.
-    """
+    """Return what AutoTokenizer loads from a local folder without running code that is in it, or raise any error."""
     from transformers import AutoTokenizer
 
     with panics_as_errors():  # without trust_remote_code it would prompt the user and block

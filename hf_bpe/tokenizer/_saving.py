@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from transformers.dynamic_module_utils import custom_object_save
 
 from hf_bpe._utils.arguments import short_repr
-from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.object_stores import StorageOptions, join, remove, transfer, upload
 from hf_bpe.formats._features import without_missing_features
 from hf_bpe.formats._folder import verify as checks
@@ -23,7 +21,6 @@ from hf_bpe.formats._folder.read import read_folder
 from hf_bpe.formats._folder.write import write_beside_vocabulary
 from hf_bpe.formats._verification.mismatch import check_side
 from hf_bpe.formats._verification.sides import side_of_loaded
-from hf_bpe.tokenizer._saving.auto_tokenizer import warn_of_existing_files
 
 if TYPE_CHECKING:
     from hf_bpe.tokenizer._self_types import OwnTokenizer
@@ -33,30 +30,14 @@ _SHIM = "tokenization_hf_bpe"
 _ADVICE = "Change what is named here, or, to have the folder all the same, save with verify=False"
 
 
-def save(
-    tokenizer: OwnTokenizer,
-    save_directory: str | os.PathLike[str],
-    prefix: str,
-    *,
-    portable: bool,
-    verify: bool,
-    legacy_format: bool | None,
-    save_jinja_files: bool,
-) -> tuple[str, ...]:
-    """Save a tokenizer, which no other thread changes."""
-    with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
-        carried = without_missing_features(tokenizer.definition, FOLDER_FEATURES, "hf")
-        tokenizer._save_pretrained(str(staging), (), legacy_format)
-        settings = _settings_to_save(tokenizer, staging, portable)
-        write_beside_vocabulary(carried, staging, settings, tokenizer.vocab_size, save_jinja_files=save_jinja_files)
-        if verify:
-            verify_saved(staging, tokenizer)
-            warn_of_existing_files(tokenizer, Path(save_directory), staging, prefix)
-        if prefix:  # added last, because no loader would find the files
-            for path in [path for path in staging.iterdir() if path.suffix != ".py"]:
-                path.rename(staging / (prefix + path.name))
-        written = sorted(path.relative_to(staging) for path in staging.rglob("*") if path.is_file())
-    return tuple(str(Path(save_directory, path)) for path in written)
+def write_files(
+    tokenizer: OwnTokenizer, folder: Path, legacy_format: bool | None, *, portable: bool, save_jinja_files: bool
+) -> None:
+    """Write all files of a tokenizer, which no other thread changes, without verifying them."""
+    carried = without_missing_features(tokenizer.definition, FOLDER_FEATURES, "hf")
+    tokenizer._save_pretrained(str(folder), (), legacy_format)
+    settings = _settings_to_save(tokenizer, folder, portable)
+    write_beside_vocabulary(carried, folder, settings, tokenizer.vocab_size, save_jinja_files=save_jinja_files)
 
 
 def verify_saved(folder: Path, tokenizer: OwnTokenizer) -> None:
