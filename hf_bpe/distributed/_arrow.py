@@ -35,7 +35,7 @@ Rows = TypeVar("Rows")  # a RecordBatch or a Table
 _pipelines: dict[str, Pipeline] = {}  # of this process, by path
 
 
-def _check_tokenizer(name: str, value: object) -> Any:
+def _check_tokenizer(name: str, value: object) -> str | BPETokenizer:
     if isinstance(value, (str, os.PathLike)):
         return output_url(value) or str(Path(value).absolute())
     if not isinstance(value, BPETokenizer):
@@ -185,7 +185,7 @@ class ArrowEncoder:
         end = pipeline.named_token_id("separator", self._options.separator)
         return pipeline.named_token_id("begin_token", self._options.begin_token), end
 
-    def _lists(self, arrow: object, texts: object, numbers: list[int] | None) -> list[Any]:
+    def _lists(self, arrow: object, texts: object, numbers: list[int] | None) -> list[object]:
         """Return the lists of ids, one for each group of chunks of the texts."""
         pipeline, separator = self._pipeline(), self._options.separator
         begin, end = self._token_ids(pipeline)

@@ -123,7 +123,7 @@ def state_of_tokens(backend: Tokenizer) -> tuple[object, ...]:
         return samples, canary, backend.get_added_tokens_decoder()
 
 
-def is_held_elsewhere(attributes: dict[str, Any], candidates: Sequence[dict[str, Any]]) -> bool:
+def is_held_elsewhere(attributes: dict[str, object], candidates: Sequence[dict[str, object]]) -> bool:
     """Return whether the backend of a tokenizer is held by more than it, other tokenizers, a snapshot and the caller.
 
     Given are the attributes of the tokenizer, and of candidates that may have the same backend.
@@ -133,7 +133,7 @@ def is_held_elsewhere(attributes: dict[str, Any], candidates: Sequence[dict[str,
     return references > _REFERENCES + sum(each.get("_tokenizer") is attributes["_tokenizer"] for each in candidates)
 
 
-def _references(attributes: dict[str, Any]) -> int:
+def _references(attributes: dict[str, object]) -> int:
     return sys.getrefcount(attributes["_tokenizer"])
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from tokenizers import Tokenizer
 
@@ -89,7 +88,7 @@ def _compare(pipeline: FastPipeline, backend: Tokenizer, rows: Sequence[tuple[st
                 _refuse("decoded text", row, *texts)
 
 
-def _refuse(name: str, row: tuple[str, ...], expected: Any, got: Any) -> None:
+def _refuse(name: str, row: tuple[str, ...], expected: Sequence[object], got: Sequence[object]) -> None:
     place = next((at for at, (one, other) in enumerate(zip(expected, got, strict=False)) if one != other), -1)
     raise ValueError(
         f"its {name} of {short_repr(row[0])} differ from those of tokenizers at {place}: "

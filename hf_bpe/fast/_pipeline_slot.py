@@ -110,7 +110,7 @@ class PipelineSlot:
     __slots__ = ("_is_warned", "_owners", "_snapshot", "is_reached", "is_sealed")
 
     def __init__(self) -> None:
-        self._owners: tuple[weakref.ref[Any], ...] = ()
+        self._owners: tuple[weakref.ref[object], ...] = ()
         self._snapshot: _Snapshot | None = None
         self._is_warned = False
         self.is_reached = True
@@ -119,7 +119,7 @@ class PipelineSlot:
     def __reduce__(self) -> tuple[type[PipelineSlot], tuple[()]]:
         return PipelineSlot, ()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> PipelineSlot:
+    def __deepcopy__(self, memo: dict[int, object]) -> PipelineSlot:
         other = PipelineSlot()
         other.is_sealed = self.is_sealed
         if self._snapshot is not None and not self.is_reached:
@@ -148,7 +148,7 @@ class PipelineSlot:
         alive = (owner for owner in self._owners if owner() is not None)
         self._owners = (*alive, weakref.ref(tokenizer))  # losing one to another thread costs time only
 
-    def _others(self, attributes: dict[str, Any]) -> list[dict[str, Any]]:
+    def _others(self, attributes: dict[str, object]) -> list[dict[str, object]]:
         """Return the attributes of the other tokenizers that have this slot, and notice what reaches the backend."""
         owners = [owner() for owner in self._owners]
         by_id = {id(vars(owner)): vars(owner) for owner in owners if hasattr(type(owner), "_accelerates")}

@@ -146,7 +146,7 @@ class _BackedMethods(AnyTokenizer):
     def _type_ids_maker(self) -> None:
         return None
 
-    def _cleans_up(self, option: Any) -> bool:
+    def _cleans_up(self, option: object) -> bool:
         return cleans_up(self, option)
 
     def save_pretrained(self, save_directory: object, *args: object, **kwargs: object) -> Any:
@@ -179,7 +179,7 @@ class _BackedMethods(AnyTokenizer):
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
-        def convert_ids_to_tokens(self, ids: object, skip_special_tokens: bool = False) -> Any:
+        def convert_ids_to_tokens(self, ids: object, skip_special_tokens: bool = False) -> str | list[str]:
             """Return the token of an id, or the tokens of ids, as in transformers."""
             backend = vars(self)["_tokenizer"]
             if isinstance(ids, int):
@@ -187,7 +187,7 @@ class _BackedMethods(AnyTokenizer):
             skipped = frozenset(self.all_special_ids) if skip_special_tokens else ()
             return [backend.id_to_token(index) for index in map(int, ids) if index not in skipped]
 
-        def convert_tokens_to_ids(self, tokens: object) -> Any:
+        def convert_tokens_to_ids(self, tokens: object) -> int | list[int]:
             """Return the id of a token, or the ids of tokens, as in transformers."""
             if type(tokens) is list and "_convert_token_to_id_with_added_voc" not in self._overridden:
                 ids = [*map(vars(self)["_tokenizer"].token_to_id, tokens)]

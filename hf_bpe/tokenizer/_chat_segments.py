@@ -11,7 +11,6 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from hf_bpe._utils.arguments import check_sequence, check_str, short_repr
 from hf_bpe.formats._segments import Segment
@@ -27,7 +26,9 @@ _LEFT: dict[str, Callable[[str], str]] = {_LEFT_EDGE: str, "\u2003": lambda text
 _RIGHT: dict[str, Callable[[str], str]] = {_RIGHT_EDGE: str, "\u2003": lambda text: text.rstrip("\n"), "": str.rstrip}
 
 
-def chat_segments(conversation: Any, render: Callable[[Any], str], trusted_roles: Iterable[str] = ()) -> list[Segment]:
+def chat_segments(
+    conversation: object, render: Callable[[list[object]], str], trusted_roles: Iterable[str] = ()
+) -> list[Segment]:
     """Return the segments of a rendered chat; see `BPETokenizer.chat_segments`."""
     messages = [*check_sequence("conversation", conversation, "a list of messages")]
     roles = [check_str("trusted_roles", role) for role in check_sequence("trusted_roles", trusted_roles, "roles")]
@@ -54,7 +55,7 @@ def chat_segments(conversation: Any, render: Callable[[Any], str], trusted_roles
     return segments
 
 
-def _with_words(number: int, message: object, trusted_roles: list[str], texts: dict[str, str]) -> Any:
+def _with_words(number: int, message: object, trusted_roles: list[str], texts: dict[str, str]) -> object:
     """Return a message with a random word for each of its texts; fill word → text."""
     if not isinstance(message, Mapping):
         raise TypeError(f"conversation[{number}]: expected a message, got {type(message).__name__}")
@@ -69,7 +70,7 @@ def _with_words(number: int, message: object, trusted_roles: list[str], texts: d
         texts[word] = text
         return f"{_LEFT_EDGE}{word}{_RIGHT_EDGE}"
 
-    def replaced(value: object, is_argument: bool) -> Any:
+    def replaced(value: object, is_argument: bool) -> object:
         if isinstance(value, str):
             return word_for(value) if value else value
         if isinstance(value, Mapping):

@@ -41,7 +41,7 @@ def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check
     """Return a check for a member of a transformers enumeration, its name, or a bool if `has_flags`."""
     names = [member.value for member in strategies]
 
-    def check(name: str, value: object) -> Any:
+    def check(name: str, value: object) -> object:
         if isinstance(value, strategies):
             return value
         if has_flags and not isinstance(value, str):
@@ -54,13 +54,13 @@ def strategy(strategies: type[ExplicitEnum], *, has_flags: bool = True) -> Check
 _FLAG, _SIDE = check_flag, one_of("left", "right")
 
 
-def _check_vocab_file(name: str, value: object) -> Any:
+def _check_vocab_file(name: str, value: object) -> object:
     if isinstance(value, BPEModel):
         raise TypeError("BPETokenizer: the first argument is a vocab_file; give the model as BPETokenizer(model=model)")
     return check_path(name, value)
 
 
-def _check_roles(name: str, value: object) -> Any:
+def _check_roles(name: str, value: object) -> object:
     if isinstance(value, (str, AddedToken, list, tuple)):
         raise TypeError(
             f"{name}: expected roles and their tokens, such as {{'pad_token': '<pad>'}}, got {short_repr(value)}; "
@@ -116,7 +116,7 @@ class InheritedMethods(OwnTokenizer):
                 kwargs[name] = ARGUMENTS[name](name, kwargs[name])
         return super()._get_padding_truncation_strategies(padding, truncation, **kwargs)
 
-    def _pad(self, encoded_inputs: object, max_length: int | None = None, *args: object, **kwargs: object) -> Any:
+    def _pad(self, encoded_inputs: object, max_length: int | None = None, *args: object, **kwargs: object) -> object:
         if max_length is not None and max_length >= MAX_IDS:
             raise ValueError(f"max_length: expected a length that memory can hold, got {max_length}")
         return super()._pad(encoded_inputs, max_length, *args, **kwargs)

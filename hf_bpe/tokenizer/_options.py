@@ -23,6 +23,7 @@ from hf_bpe.training._train import TrainingOptions
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
+    from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 logger = logging.get_logger(__name__)
 
@@ -144,7 +145,7 @@ def check_loading(cls: type, base: type, options: Mapping[str, object]) -> None:
         logger.warning("%s", error)
 
 
-def hint_at_roles(tokenizer: Any) -> None:
+def hint_at_roles(tokenizer: OwnTokenizer) -> None:
     """Log a hint for special tokens that look like a role that the tokenizer does not have."""
     settings = {role: getattr(tokenizer, role) for role in NAMED_TOKENS}
     for token, role in roles_missing(tokenizer.model.special_tokens, settings).items():
@@ -154,7 +155,7 @@ def hint_at_roles(tokenizer: Any) -> None:
         )
 
 
-def with_options_from(other: Callable[..., Any]) -> Callable[[Function], Function]:
+def with_options_from(other: Callable[..., object]) -> Callable[[Function], Function]:
     """Return a decorator that adds another function's keyword arguments to a signature, for help and completion."""
 
     def decorate(function: Function) -> Function:

@@ -7,7 +7,7 @@ that they know; each still raises an AttributeError, which says what to write in
 from __future__ import annotations
 
 from abc import ABCMeta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 _LOADING = "BPETokenizer.from_pretrained(folder), or BPETokenizer.convert_from(file)"
 _TRAINING = "BPETokenizer.train(texts, vocab_size=32000)"
@@ -84,7 +84,7 @@ class TokenizerType(ABCMeta):  # an ABCMeta, so that subclasses may be abstract,
 
     if not TYPE_CHECKING:  # or type checkers would take any name
 
-        def __getattr__(cls, key: str) -> Any:
+        def __getattr__(cls, key: str) -> object:
             message = f"{cls.__name__} has no attribute {key}"
             if key in OTHER_NAMES:
                 message += f"; in BPETokenizer it is {OTHER_NAMES[key]}"

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from tokenizers import AddedToken
     from typing_extensions import Self
 
     from hf_bpe.core._model import BPEModel
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     class OwnTokenizer(AnyTokenizer):
         """A `BPETokenizer`; see there, or in the mix-in that defines the name."""
 
-        _special_tokens_map: dict[str, Any]
+        _special_tokens_map: dict[str, str | AddedToken | None]
         _template: Template | None
 
         @property

@@ -93,7 +93,8 @@ class PreTrainedTokenizer(OwnSettings):
     encoder: dict[str, int]
     decoder: dict[int, str]
     total_vocab_size: int
-    tokens_trie: Any
+    tokens_trie: object
+    model_input_names: list[str]
     model_max_length: int
     max_len_single_sentence: int
     max_len_sentences_pair: int
@@ -106,19 +107,19 @@ class PreTrainedTokenizer(OwnSettings):
     token_type_ids_include_special_tokens: bool
     chat_template: str | dict[str, str] | None
     chat_control_tokens: Sequence[str] | None
-    response_template: dict[str, Any] | None
+    response_template: dict[str, object] | None
     name_or_path: str
     verbose: bool
     backend: str
     deprecation_warnings: dict[str, bool]
     files_loaded: list[str]
-    init_inputs: tuple[Any, ...]
+    init_inputs: tuple[object, ...]
     init_kwargs: dict[str, Any]
-    pretrained_vocab_files_map: dict[str, Any]
-    slow_tokenizer_class: Any
+    pretrained_vocab_files_map: dict[str, object]
+    slow_tokenizer_class: type | None
     _added_tokens_decoder: dict[int, AddedToken]
     _added_tokens_encoder: dict[str, int]
-    _extra_special_tokens: list[Any]
+    _extra_special_tokens: list[str | AddedToken]
     _auto_class: str | None
 
     def __init__(self, **kwargs: object) -> None: ...

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from transformers.tokenization_utils_base import TruncationStrategy
-from transformers.utils import PaddingStrategy
+from transformers.utils import PaddingStrategy, TensorType
 
 from hf_bpe._utils.arguments import check_strs, refuse_unknown, short_repr, wrong_type
 from hf_bpe.encoding import _randomness
@@ -83,7 +83,7 @@ class Call(NamedTuple):
     is_split_into_words: bool = False
     pad_to_multiple_of: int | None = None
     padding_side: str | None = None
-    return_tensors: Any = None
+    return_tensors: str | TensorType | None = None
     return_token_type_ids: bool | None = None
     return_attention_mask: bool | None = None
     return_overflowing_tokens: bool = False
@@ -123,7 +123,7 @@ def checked_inputs(text: Any, text_pair: Any, kwargs: dict[str, Any]) -> Inputs 
     return Inputs.of(text, text_pair, kwargs.get("is_split_into_words", False))
 
 
-def check_call_options(kwargs: dict[str, Any]) -> None:
+def check_call_options(kwargs: dict[str, object]) -> None:
     """Check the options of a call in place."""
     for name, value in kwargs.items():
         if value is not None and value is not True and value is not False and name in _CHECKS:
@@ -162,14 +162,11 @@ def _is_input(value: object, in_words: bool, depth: int) -> bool:
 
 
 def encoder_allowing(
-    pipeline: Pipeline, texts: Sequence[AnyText], kwargs: dict[str, Any]
+    pipeline: Pipeline, texts: Sequence[AnyText], kwargs: dict[str, object]
 ) -> tuple[Encoder, bool | None]:
     """Return the encoder for a call, and whether it splits special tokens.
 
     The arguments of tiktoken are removed from `kwargs`.
-
-    Raises:
-        TypeError, ValueError: an argument is invalid, or a text holds a special token that is not allowed.
     """
     allowed_special, disallowed_special = (kwargs.pop(name, None) for name in TIKTOKEN_NAMES)
     if kwargs.get("split_special_tokens"):
@@ -189,7 +186,7 @@ def encoder_allowing(
     return pipeline.encoder_without(lambda token: token.special and token.content not in allowed), False
 
 
-def _special_tokens(name: str, value: Any, all_tokens: Collection[str]) -> set[str]:
+def _special_tokens(name: str, value: object, all_tokens: Collection[str]) -> set[str]:
     if isinstance(value, str):
         if value == "all":
             return {*all_tokens}

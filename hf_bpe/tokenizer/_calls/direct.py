@@ -94,7 +94,7 @@ class DirectMethods(AnyTokenizer):
     _answers_call = _answers_encode = _answers_tokenize = _answers_decode = _answers_batch_decode = True
     _answers_pad = True
 
-    def __init_subclass__(cls, backend: str | None = None, **kwargs: Any) -> None:
+    def __init_subclass__(cls, backend: str | None = None, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if backend is not None:
             cls._direct_base, cls._is_split_of_pipeline = (cls, backend), backend == "python"
@@ -263,7 +263,7 @@ def _are_several_rows(sequences: Any) -> bool:
     return getattr(sequences, "ndim", 0) == 2 and len(sequences) > 0
 
 
-def _answers(tokenizer: Any) -> dict[str, bool]:
+def _answers(tokenizer: DirectMethods | type[DirectMethods]) -> dict[str, bool]:
     """Return whether each method is answered directly by a class or object, by the name of the attribute."""
     hooks = HOOKS[tokenizer._direct_base[1]]
     return {f"_answers_{name.strip('_')}": tokenizer._overridden.isdisjoint(hooks[name]) for name in hooks}

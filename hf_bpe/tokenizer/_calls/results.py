@@ -7,7 +7,7 @@ of texts are handled by transformers. The encodings in a result cost little if n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +48,9 @@ def encode_call(
     data = _columns(tokenizer, pipeline, layout, encodings, call)
     if call.return_overflowing_tokens:
         data["overflow_to_sample_mapping"] = samples
-    if not (call.inputs.is_batched or call.return_tensors or call.return_overflowing_tokens):
-        data = {name: values[0] for name, values in data.items()}
-    return BatchEncoding(data, encodings, call.return_tensors, n_sequences=call.inputs.per_row)
+    is_one_row = not (call.inputs.is_batched or call.return_tensors or call.return_overflowing_tokens)
+    columns = {name: values[0] for name, values in data.items()} if is_one_row else data
+    return BatchEncoding(columns, encodings, call.return_tensors, n_sequences=call.inputs.per_row)
 
 
 def _arrange(layout: Layout, call: Call, tokenizer: AnyTokenizer) -> tuple[Layout, list[int]]:
@@ -66,19 +66,21 @@ def _arrange(layout: Layout, call: Call, tokenizer: AnyTokenizer) -> tuple[Layou
         length = call.max_length if call.padding_strategy == PaddingStrategy.MAX_LENGTH else None
         side = tokenizer.padding_side if call.padding_side is None else call.padding_side
         check_choice("padding_side", side, ("left", "right"))
-        layout = layout.padded(Padding(length, tokenizer.pad_token_id, side == "left"), call.pad_to_multiple_of)
+        pad_id = tokenizer.pad_token_id
+        assert pad_id is not None  # or transformers has refused to pad
+        layout = layout.padded(Padding(length, pad_id, side == "left"), call.pad_to_multiple_of)
     return layout, samples
 
 
 def _columns(
     tokenizer: AnyTokenizer, pipeline: Pipeline, layout: Layout, encodings: Encodings, call: Call
-) -> dict[str, Any]:
+) -> dict[str, Sequence[object]]:
     """Return the requested columns by name, each with a value for each row."""
     rows, names = range(len(layout.spans)), tokenizer.model_input_names
     arrays = layout.to_arrays() if call.return_tensors else None
     tensors = layout.to_lists() if arrays is None else (as_tensor(each, call.return_tensors) for each in arrays)
     ids, mask = tensors
-    data: dict[str, Any] = {"input_ids": ids}
+    data: dict[str, Sequence[object]] = {"input_ids": ids}
     if _gives("token_type_ids", call.return_token_type_ids, names):
         type_ids = _type_ids(tokenizer, pipeline, call.add_special_tokens)
         data["token_type_ids"] = [type_ids(layout, row) for row in rows]
@@ -100,7 +102,7 @@ def _gives(name: str, wanted: bool | None, names: Collection[str]) -> bool:
     return name in names if wanted is None else wanted
 
 
-def batch_encoding(data: dict[str, Any], encodings: Encodings) -> BatchEncoding:
+def batch_encoding(data: Mapping[str, object], encodings: Encodings) -> BatchEncoding:
     """Return the result of a call for rows of one text each; it takes the dict."""
     if not _SETS_ATTRIBUTES_ONLY:
         return BatchEncoding(data, encodings, n_sequences=1)

@@ -6,7 +6,7 @@ The core encodes, truncates and pads in one step, and pads rows for data collato
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformers.tokenization_utils_base import BatchEncoding, TruncationStrategy
 from transformers.utils import PaddingStrategy
@@ -19,9 +19,6 @@ from hf_bpe.encoding._native_paths import encode_to_row_arrays, encode_to_rows
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._template import check_start
 from hf_bpe.tokenizer._calls.results import DIRECT_TENSORS, as_tensor, batch_encoding, lazy_encodings, warn_of_too_long
-
-if TYPE_CHECKING:
-    from hf_bpe.tokenizer._self_types import AnyTokenizer
 
 _VALUES: dict[str, tuple[object, ...]] = {
     "add_special_tokens": (True, False),
@@ -61,7 +58,7 @@ def are_usual(
 
 
 def encode_rows(
-    tokenizer: AnyTokenizer, pipeline: Pipeline, text: str | list[AnyText], as_text: bool, kwargs: dict[str, Any]
+    tokenizer: Any, pipeline: Pipeline, text: str | list[AnyText], as_text: bool, kwargs: dict[str, Any]
 ) -> BatchEncoding | None:
     """Return the result of a call for a text, or a list of texts that nobody else has, whose columns are ids and mask.
 
@@ -126,7 +123,7 @@ def can_pad(kwargs: dict[str, Any]) -> bool:
     return is_clear and "return_tensors" in kwargs and are_usual(kwargs, _PADDING_VALUES, lengths)
 
 
-def pad_encoded(tokenizer: AnyTokenizer, rows: Any, kwargs: dict[str, Any]) -> BatchEncoding | None:
+def pad_encoded(tokenizer: Any, rows: Any, kwargs: dict[str, Any]) -> BatchEncoding | None:
     """Return rows of ids and masks, a list of mappings or a mapping of lists, padded as tensors.
 
     None for what transformers has to pad, or to refuse. It `can_pad` with the options.

@@ -112,7 +112,7 @@ class CallMethods(OwnTokenizer):
             ids = encoder.encode(text, options_of_call(pipeline.options(as_text), kwargs, 1))
             return [*self.convert_ids_to_tokens(ids)]
 
-        def convert_tokens_to_ids(self, tokens: object) -> Any:
+        def convert_tokens_to_ids(self, tokens: object) -> int | list[int] | None:
             """Return the id of a printable token, or the ids of several; unknown tokens give the id of `unk_token`."""
             if isinstance(tokens, str) or not self._overridden.isdisjoint(_HOOKS_OF_A_TOKEN):
                 return super().convert_tokens_to_ids(tokens)
@@ -139,7 +139,7 @@ class CallMethods(OwnTokenizer):
 
     def prepare_for_tokenization(
         self, text: str, is_split_into_words: bool = False, **kwargs: object
-    ) -> tuple[str, dict[str, Any]]:
+    ) -> tuple[str, dict[str, object]]:
         """Repair lone surrogates, as tiktoken does."""
         return repair_surrogates(check_str("text", text)), kwargs
 

@@ -14,7 +14,7 @@ from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.formats._folder.files import INSISTS
 from hf_bpe.tokenizer._calls.direct import TO_TEXT, are_rows_of_ids
 from hf_bpe.tokenizer._options import DECODING
-from hf_bpe.tokenizer._self_types import OwnTokenizer
+from hf_bpe.tokenizer._self_types import AnyTokenizer, OwnTokenizer
 
 logger = logging.get_logger(__name__)
 
@@ -71,7 +71,7 @@ class DecodingMethods(OwnTokenizer):
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
-        def convert_ids_to_tokens(self, ids: object, skip_special_tokens: bool = False) -> Any:
+        def convert_ids_to_tokens(self, ids: object, skip_special_tokens: bool = False) -> str | list[str] | None:
             """Return the printable token of an id, or those of several; `unk_token` for an id without a token."""
             if "_convert_id_to_token" in self._overridden:
                 return super().convert_ids_to_tokens(ids, skip_special_tokens)
@@ -108,7 +108,7 @@ class DecodingMethods(OwnTokenizer):
         return self.pipeline.decode(rows, skips, name="sequences")
 
 
-def clean_up_tokenization(tokenizer: Any, text: str) -> str:
+def clean_up_tokenization(tokenizer: AnyTokenizer, text: str) -> str:
     """Remove spaces before punctuation as `PreTrainedTokenizerBase.clean_up_tokenization` does, new in 5.3."""
     if hasattr(PreTrainedTokenizerBase, "clean_up_tokenization"):
         cleaned: str = tokenizer.clean_up_tokenization(text)
@@ -118,7 +118,7 @@ def clean_up_tokenization(tokenizer: Any, text: str) -> str:
     return text
 
 
-def cleans_up(tokenizer: Any, option: bool | None) -> bool:
+def cleans_up(tokenizer: AnyTokenizer, option: object) -> bool:
     """Return whether decoding by a fast tokenizer with byte-level BPE cleans up spaces.
 
     Releases of transformers that have a second setting ignore this for BPE, and say so once, unless it insists.

@@ -122,24 +122,21 @@ class EditingMethods(OwnTokenizer):
                 "prune: expected keep=ids; or text, or counts, with either vocab_size or min_count; got "
                 f"keep={short_repr(keep)}, input={short_repr(input)}, {vocab_size=}, {min_count=}"
             )
-        later = self.definition.tokens_added_later
-        if options and (input is None or isinstance(input, WordCounts)):
+        later, model = self.definition.tokens_added_later, self.model
+        if input is not None and not isinstance(input, WordCounts):
+            specials = edits.tokens_to_split_at([token.content for token in self._added_tokens_decoder.values()])
+            text = normalized_input(input, specials, model.normalization, model.pre_tokenizer)
+            input = count(text, pattern=model.pre_tokenizer, special_tokens=specials, **options)
+        elif options:
             raise TypeError(f"prune: {min(options)} is only for text, which is counted; got input={short_repr(input)}")
-        counts = input if input is None or isinstance(input, WordCounts) else self._counts_of(input, options)
         if keep is not None:
             keep = [token_id for token_id in keep if token_id not in later]
         edited = edits.prune(
-            self.model,
+            model,
             keep=keep,
-            counts=counts,
+            counts=input,
             vocab_size=vocab_size,
             min_count=min_count,
             reserved=self._added_tokens_decoder,
         )
         return self.with_model(edited)
-
-    def _counts_of(self, source: TextSource, options: CountingOptions) -> WordCounts:
-        model = self.model
-        specials = edits.tokens_to_split_at([token.content for token in self._added_tokens_decoder.values()])
-        text = normalized_input(source, specials, model.normalization, model.pre_tokenizer)
-        return count(text, pattern=model.pre_tokenizer, special_tokens=specials, **options)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hf_bpe._utils.arguments import at_least, check_flag, check_mapping, checked, checks_of, optional, with_options
+from hf_bpe._utils.object_stores import StorageOptions
 from hf_bpe._utils.paths import check_destination, check_output
 from hf_bpe._utils.processes import threads_of
 from hf_bpe.token_files._options import TokenFileKeywords, TokenFileOptions
@@ -38,7 +39,7 @@ class FileMethods(OwnTokenizer):
         *,
         num_workers: int | None = None,
         work_dir: str | os.PathLike[str] | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: StorageOptions | None = None,
         overwrite: bool = False,
         show_progress: bool = False,
         **options: Unpack[TokenFileKeywords],

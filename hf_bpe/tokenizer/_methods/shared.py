@@ -95,7 +95,7 @@ class SharedMethods(AnyTokenizer):
         skips = check_flag("skip_special_tokens", skip_special_tokens)
         return _required(self._decoding_pipeline).decode_bytes(ids, skips, name="token_ids")
 
-    def decode_stream(self, *, skip_special_tokens: bool = False, ids: Any = ()) -> DecodeStream:
+    def decode_stream(self, *, skip_special_tokens: bool = False, ids: object = ()) -> DecodeStream:
         """Return a streaming decoder, which returns text as soon as its UTF-8 is complete; see `DecodeStream`.
 
         Args:
@@ -108,8 +108,8 @@ class SharedMethods(AnyTokenizer):
         >>> stream.step(169)
         'é'
         """
-        pipeline, ids = _required(self._decoding_pipeline), as_lists("ids", ids)
-        return pipeline.decode_stream(self.decode_bytes, check_flag("skip_special_tokens", skip_special_tokens), ids)
+        pipeline, skips = _required(self._decoding_pipeline), check_flag("skip_special_tokens", skip_special_tokens)
+        return pipeline.decode_stream(self.decode_bytes, skips, as_lists("ids", ids))
 
     def encode_segments(
         self,

@@ -168,12 +168,12 @@ class StateMethods(OwnTokenizer):
         other.__dict__["_pipeline_cache"] = self._pipeline_cache.next()
         return other
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return vars(self).copy()  # a snapshot of the attributes
 
     if not TYPE_CHECKING:  # or type checkers would take any name
 
-        def __getattr__(self, key: str) -> Any:
+        def __getattr__(self, key: str) -> object:
             try:
                 return super().__getattr__(key)
             except AttributeError as error:
@@ -182,7 +182,7 @@ class StateMethods(OwnTokenizer):
                 advice = f"in BPETokenizer it is {OTHER_NAMES[key]}"
                 raise AttributeError(f"{error}; {advice}", name=key, obj=self) from None
 
-        def __setattr__(self, key: str, value: Any) -> None:
+        def __setattr__(self, key: str, value: object) -> None:
             if key.endswith("_token_id"):
                 value = optional(check_int)(key, value)
             elif key in CHECKS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping
-from typing import Any
 
 from hf_bpe._utils.arguments import check_flag, check_ids, checked, optional
 from hf_bpe.encoding._encoder import TemplateIds
@@ -28,7 +27,7 @@ class TemplateMethods(OwnTokenizer):
         return self._template
 
     @template.setter
-    def template(self, value: Template | Mapping[str, Any] | None) -> None:
+    def template(self, value: Template | Mapping[str, object] | None) -> None:
         template = as_template(value)
         check_tokens(template, ChainMap(self._added_tokens_encoder, self.encoder))
         self._template = template
