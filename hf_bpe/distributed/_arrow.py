@@ -192,11 +192,11 @@ class ArrowEncoder:
         encoder = pipeline.encoder
         if separator is not None:
             encoder = pipeline.encoder_without(lambda token: token.content == separator)
-        options = pipeline.options(self._options.split_special_tokens)
         random = self._random if numbers is None else self._random._replace(first_text=numbers)
+        options = random.options(pipeline.options(self._options.split_special_tokens), len(texts))
         threads = threads_of(self._num_workers)
         lists = []
-        for ids, offsets, nulls in encode_arrow(encoder, self._column, texts, options, threads, random):
+        for ids, offsets, nulls in encode_arrow(encoder, self._column, texts, options, threads):
             framed = framed_rows(ids, offsets, begin, end, self._max_length)
             lists.append(as_lists(*framed, nulls, self._type(arrow)))
         return lists

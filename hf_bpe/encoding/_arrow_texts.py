@@ -12,7 +12,6 @@ import numpy.typing as npt
 from hf_bpe._utils.tables import check_arrow
 from hf_bpe.encoding._encoder import Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._native_paths import encode_utf8
-from hf_bpe.encoding._randomness import Randomness
 
 _TOGETHER = 1 << 26  # bytes of small chunks that are encoded together
 _MAX_OFFSET = (1 << 31) - 1  # of a list with offsets of 32 bits
@@ -106,25 +105,15 @@ def _as_large_binary(arrow: Any, array: Any) -> Any:
     return array.cast(arrow.large_binary())
 
 
-def encode_arrow(
-    encoder: Encoder, name: str, values: Any, options: Options, threads: int, random: Randomness
-) -> Iterator[ArrowIds]:
+def encode_arrow(encoder: Encoder, name: str, values: Any, options: Options, threads: int) -> Iterator[ArrowIds]:
     """Yield the ids of the texts of an array of Arrow, of one or several of its chunks at a time.
 
-    Args:
-        encoder, options, threads: see `Encoder.encode_to_numpy`.
-        name, values: see `arrow_texts`.
-        random: how texts are encoded at random.
+    For `name` and `values` see `arrow_texts`, for the rest `Encoder.encode_to_numpy`.
     """
-    numbers, done = random.numbers(len(values)), 0
+    done = 0
     for data, begins, ends, nulls in arrow_texts(name, values):
-        part = random._replace(
-            first_text=random.first_text + done
-            if isinstance(random.first_text, int)
-            else numbers[done : done + len(begins)]
-        )
-        encoded = encode_utf8(encoder, (data, begins, ends), part.options(options, len(begins)), threads)
-        yield ArrowIds(*encoded, nulls)
+        part = options.for_texts(done, done + len(begins))
+        yield ArrowIds(*encode_utf8(encoder, (data, begins, ends), part, threads), nulls)
         done += len(begins)
 
 

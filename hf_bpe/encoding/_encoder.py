@@ -83,6 +83,13 @@ class Options(NamedTuple):
         """Return the options of bytes, whose segments are encoded as they are."""
         return self._replace(add_prefix_space=False)
 
+    def for_texts(self, start: int, stop: int) -> Options:
+        """Return the options of some of the texts, given the indices of the first and of the one after the last."""
+        if self.dropout is None:
+            return self
+        places = self.dropout.places and self.dropout.places[start:stop]
+        return self._replace(dropout=self.dropout._replace(first_text=self.dropout.first_text + start, places=places))
+
     def for_parts(self, parts: Iterable[tuple[int, int]]) -> Options:
         """Return the options of parts of texts, each given by the index of its text and where it begins there."""
         if self.dropout is None:

@@ -133,7 +133,7 @@ class BulkMethods(OwnTokenizer):
         if not is_arrow(texts):
             texts = _check_texts("texts", texts)
             return pipeline.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
-        parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random)
+        parts = encode_arrow(pipeline.encoder, "texts", texts, random.options(options, len(texts)), threads)
         ids, offsets, nulls = joined([*parts])
         if nulls is not None:
             raise ValueError(f"texts[{nulls.argmax()}] is null, for which arrays have no place; use encode_to_arrow")
@@ -181,7 +181,7 @@ class BulkMethods(OwnTokenizer):
             texts = _check_texts("texts", texts)
             ids, offsets = pipeline.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
             return as_lists(ids, offsets, None, kind)
-        parts = encode_arrow(pipeline.encoder, "texts", texts, options, threads, random)
+        parts = encode_arrow(pipeline.encoder, "texts", texts, random.options(options, len(texts)), threads)
         lists = [as_lists(*part, kind) for part in parts]
         return lists[0] if isinstance(texts, arrow.Array) else arrow.chunked_array(lists, kind)
 
