@@ -261,10 +261,9 @@ def kept_lengths(lengths: Numbers, room: int, strategy: str) -> Numbers:
 
 
 def truncated_ids(
-    ids: list[int], pair_ids: list[int] | None, excess: int, strategy: str, stride: int, *, from_left: bool
-) -> tuple[list[int], list[int] | None, list[int]]:
+    sequences: list[list[int]], excess: int, strategy: str, stride: int, *, from_left: bool
+) -> tuple[list[list[int]], list[int]]:
     """Return sequences with `excess` fewer ids in all, and the overflowing ids with `stride` ids of overlap."""
-    sequences = [ids] if pair_ids is None else [ids, pair_ids]
     lengths = np.array([[*map(len, sequences)]], np.int64)
     kept = kept_lengths(lengths, int(lengths.sum()) - excess, strategy)[0].tolist()
     left: list[list[int]] = []
@@ -272,9 +271,9 @@ def truncated_ids(
     for sequence, size in zip(sequences, kept, strict=True):
         cut = len(sequence) - size
         left.append(sequence[cut:] if from_left else sequence[:size])
-        if cut and not (pair_ids is not None and strategy == "longest_first"):
+        if cut and not (len(sequences) == 2 and strategy == "longest_first"):
             overflowing += sequence[: cut + stride] if from_left else sequence[max(size - stride, 0) :]
-    return left[0], left[1] if pair_ids is not None else None, overflowing
+    return left, overflowing
 
 
 def _windows(begin: int, end: int, size: int, stride: int, from_left: bool) -> list[tuple[int, int]]:

@@ -87,8 +87,9 @@ class CallMethods(OwnTokenizer):
         strategy = TruncationStrategy(truncation_strategy)
         if num_tokens_to_remove <= 0 or strategy == TruncationStrategy.DO_NOT_TRUNCATE:
             return ids, pair_ids, []
-        from_left = self.truncation_side == "left"
-        return truncated_ids(ids, pair_ids, num_tokens_to_remove, strategy.value, stride, from_left=from_left)
+        from_left, sequences = self.truncation_side == "left", [ids] if pair_ids is None else [ids, pair_ids]
+        left, overflowing = truncated_ids(sequences, num_tokens_to_remove, strategy.value, stride, from_left=from_left)
+        return left[0], left[1] if pair_ids is not None else None, overflowing
 
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
