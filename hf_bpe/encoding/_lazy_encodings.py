@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import chain, pairwise
-from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -160,6 +159,7 @@ class EncodedTexts(NamedTuple):
         return matched
 
 
+@dataclass(eq=False, repr=False)
 class Encodings(Sequence[Encoding]):
     """The `Encoding` of each row of a call, computed on demand.
 
@@ -174,26 +174,15 @@ class Encodings(Sequence[Encoding]):
         shows_matched: whether added tokens show the text that they match, with the white space that they take.
     """
 
-    def __init__(
-        self,
-        layout: Callable[[], Layout],
-        places: Callable[[], Numbers],
-        type_ids: TypeIds,
-        to_tokens: ToTokens,
-        trim: Trim = False,
-        matched: Callable[[Ids], dict[int, str]] = lambda ids: {},
-        contents: Mapping[int, str] = MappingProxyType({}),
-        shows_matched: bool = False,
-    ) -> None:
-        self._make_layout = layout
-        self._make_places = places
-        self._type_ids = type_ids
-        self._to_tokens = to_tokens
-        self._trim = trim
-        self._make_matched = matched
-        self._contents = contents
-        self._shows_matched = shows_matched
-        self._made: dict[int, Encoding] = {}
+    _make_layout: Callable[[], Layout]
+    _make_places: Callable[[], Numbers]
+    _type_ids: TypeIds
+    _to_tokens: ToTokens
+    _trim: Trim
+    _make_matched: Callable[[Ids], dict[int, str]]
+    _contents: Mapping[int, str]
+    _shows_matched: bool
+    _made: dict[int, Encoding] = field(init=False, default_factory=dict)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Data loaders send batches between processes, so they pickle as arrays, without the tokenizer.
@@ -295,10 +284,7 @@ class DeferredEncodings(Encodings):
         return self.__dict__[name]
 
 
-_PARTS = (
-    *("_make_layout", "_make_places", "_type_ids", "_to_tokens", "_trim", "_make_matched", "_made"),
-    *("_contents", "_shows_matched"),
-)
+_PARTS = tuple(each.name for each in fields(Encodings))
 
 
 def trimmed(tokens: list[str], offsets: list[Offsets], keep_first: bool) -> list[Offsets]:
