@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from hf_bpe._utils import files
 from hf_bpe._utils.files import interrupted_save, staged_folder, write_atomically
+from support.killing import forked, kill_before_move
 
 NAMES = ["a.json", "b/c.txt", "d.txt"]
 OLD, NEW = "old", "new\n" * 1000
@@ -237,44 +238,32 @@ def test_files_are_flushed_and_then_renamed_in_order(folder, monkeypatch, last):
 # Processes that are killed
 
 CHILD = """
-import os, signal, sys
+import sys
 from pathlib import Path
 from hf_bpe._utils.files import staged_folder
 
-folder, names, new, renames = sys.argv[1], sys.argv[2].split(), sys.argv[3], int(sys.argv[4])
-sys.path.append(sys.argv[5])
-from support.system_calls import replace_system_call
-
-replace = os.replace
-
-def replace_some(path, target):
-    global renames
-    if renames == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    renames -= 1
-    return replace(path, target)
-
-replace_system_call("replace", replace_some)
-with staged_folder(folder, ["d.txt"]) as staging:
-    for name in names:
+with staged_folder(sys.argv[1], ["d.txt"]) as staging:
+    for name in sys.argv[3:]:
         (staging / name).parent.mkdir(exist_ok=True)
-        (staging / name).write_text(new)
-    if renames < 0:
-        print("ready", flush=True)
-        sys.stdin.read()  # until killed, or let go on
+        (staging / name).write_text(sys.argv[2])
+    print("ready", flush=True)
+    sys.stdin.read()  # until killed, or let go on
 """
 
 
-def child_command(folder, renames):
-    tests = Path(__file__).parent.parent
-    return [sys.executable, "-c", CHILD, *map(str, (folder, " ".join(NAMES), NEW, renames, tests))]
+def child(folder):
+    command = [sys.executable, "-c", CHILD, str(folder), NEW, *NAMES]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 @needs_sigkill
 @pytest.mark.parametrize("renames", range(RENAMES))
 def test_killed_process_leaves_one_set_of_files_or_no_last_one(folder, renames):
-    child = subprocess.run(child_command(folder, renames), check=False)
-    assert child.returncode == -signal.SIGKILL
+    def save_and_be_killed():
+        kill_before_move(renames, ("replace",))
+        save(folder)
+
+    assert forked(save_and_be_killed) == -signal.SIGKILL
     expected = dict.fromkeys(NAMES, OLD) | dict.fromkeys(NAMES[: max(renames - 1, 0)], NEW) | KEPT
     if renames > 0:
         del expected["d.txt"]
@@ -289,23 +278,23 @@ def test_killed_process_leaves_one_set_of_files_or_no_last_one(folder, renames):
 
 
 def test_a_process_that_writes_keeps_its_files_while_others_save(folder):
-    with subprocess.Popen(child_command(folder, -1), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout.readline().strip() == b"ready"
+    with child(folder) as process:
+        assert process.stdout.readline().strip() == b"ready"
         (left,) = hidden(folder)
         save(folder, "mine")
         assert hidden(folder) == [left]
         assert contents(folder / left / "new") == dict.fromkeys(NAMES, NEW)
-        child.communicate()
-    assert child.returncode == 0
+        process.communicate()
+    assert process.returncode == 0
     assert contents(folder) == dict.fromkeys(NAMES, NEW) | KEPT
 
 
 @needs_sigkill
 def test_the_next_save_deletes_what_killed_processes_have_left(folder):
     for _ in range(2):
-        with subprocess.Popen(child_command(folder, -1), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-            assert child.stdout.readline().strip() == b"ready"
-            child.kill()
+        with child(folder) as process:
+            assert process.stdout.readline().strip() == b"ready"
+            process.kill()
         assert len(hidden(folder)) == 1
     (folder / ".saving-abcdefgh").mkdir()  # killed before anything was in it
     with staged_folder(folder) as staging:  # at once, for there may be no room for both
