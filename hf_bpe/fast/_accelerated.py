@@ -64,7 +64,8 @@ def accelerate(tokenizer: object, *, prefix_cache: PrefixCache | int | str | Non
         return tokenizer
     name = f"{type(tokenizer).__name__} {tokenizer.name_or_path!r}"
     try:
-        other: Any = object.__new__(_accelerated_class(type(tokenizer)))
+        kind: Any = type(tokenizer)
+        other: Any = object.__new__(_accelerated_class(kind))
         # Settings are changed in place by transformers.
         settings = {
             key: value.copy() if type(value) in (dict, list) else value for key, value in vars(tokenizer).items()
@@ -137,7 +138,7 @@ def accelerated_if_possible(tokenizer: object, cache: PrefixCache | None = None)
 
 
 @cache
-def _accelerated_class(kind: Any) -> type:
+def _accelerated_class(kind: Any) -> Any:
     """Return the accelerated class of a class of fast tokenizers; it has the same name.
 
     Methods of the class come first, and those that they call of `PreTrainedTokenizerFast` are ours.
@@ -153,7 +154,7 @@ def _accelerated_class(kind: Any) -> type:
     return type(kind.__name__, bases, names)
 
 
-def __getattr__(name: str) -> type:
+def __getattr__(name: str) -> Any:
     module, colon, path = name.replace("/", ".").partition(":")
     if not colon:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
