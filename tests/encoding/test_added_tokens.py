@@ -11,12 +11,11 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.encoding._encoder import Options, as_tuples
-from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.encoding._sessions.streaming import encode_blocks
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from support.cases import case
+from support.engines import native_encoder, reference_encoder
 from support.profiles import by_profile, thorough
 from support.strategies import overlapping_contents
 
@@ -102,11 +101,10 @@ def test_overlapping_tokens_are_found_as_by_tokenizers(native, drawn, chunk_byte
     assert ids_of(AddedTokenSplitter(added), text, split_special_tokens=split_special_tokens) == expected
 
     model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern=None)
-    encoder = native.Encoder(model, make_encoder, model.vocab, b"", None, chunk_bytes=chunk_bytes)
-    encoder = encoder.with_added_tokens(as_tuples(added.items()))
+    encoder = native_encoder(model, as_tuples(added.items()), chunk_bytes=chunk_bytes)
     options = Options(split_special_tokens)
     assert encoder.encode(text, options) == encoder.encode_batch([text], options, 2)[0] == expected
-    for each in (encoder, ReferenceEncoder(model, make_encoder, as_tuples(added.items()))):
+    for each in (encoder, reference_encoder(model, as_tuples(added.items()))):
         blocks = encode_blocks(each, [text, text], options, 1, block_bytes=chunk_bytes)
         assert [i for block in blocks for i in block.tolist()] == theirs.encode(text + text).ids
 

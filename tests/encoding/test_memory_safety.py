@@ -14,6 +14,7 @@ from hf_bpe.counting._runs import read_words
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.reference._options import LearningOptions
+from support.engines import native_encoder
 from support.races import ROUNDS, WAYS, race
 
 LENGTH = 200  # of a text: so short that what is freed is used for the next object of its size
@@ -72,23 +73,13 @@ def model():
     return BPEModel(vocab, merges, pattern="gpt2")
 
 
-@pytest.fixture(scope="module")
-def native_encoder(native, model):
-    """Return what makes a native encoder."""
-
-    def make(**options):
-        return native.Encoder(model, make_encoder, model.vocab, model.merge_ids, "gpt2", **options)
-
-    return make
-
-
 # Lists that change
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_texts_of_a_list_cleared_meanwhile_are_encoded(native_encoder, operation, way):
-    encoder, first = native_encoder(), [*OPERATIONS.values()].index(operation)
+def test_texts_of_a_list_cleared_meanwhile_are_encoded(model, operation, way):
+    encoder, first = native_encoder(model), [*OPERATIONS.values()].index(operation)
     for number in range(first, first + ROUNDS):  # so that the operations together try every kind
         kind = [*KINDS][number % len(KINDS)]
 
@@ -97,7 +88,7 @@ def test_texts_of_a_list_cleared_meanwhile_are_encoded(native_encoder, operation
             return lambda: operation(encoder, texts), replaced(texts)
 
         result, size = race(way, make, nothing=operation(encoder, []))
-        assert result == operation(native_encoder(), made_texts(size, kind))
+        assert result == operation(native_encoder(model), made_texts(size, kind))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -150,8 +141,8 @@ def test_ids_of_a_list_cleared_meanwhile_are_decoded_unchanged(model, kind):
         assert encoder.decode_batch(rows, b"", "replace") == ["B", "CD", "E"]
 
 
-def test_lists_of_numbers_may_change_while_they_are_read(native, model, native_encoder):
-    encoder = native_encoder()
+def test_lists_of_numbers_may_change_while_they_are_read(native, model):
+    encoder = native_encoder(model)
     ids, spans = np.arange(5000, dtype=np.uint32), np.array([[[0, 5000]]])
 
     def shrink():
@@ -287,8 +278,8 @@ def added(**changes):
     return AddedTokenTuple("<x>", 300, *[False] * 5)._replace(**changes)
 
 
-def test_wrong_arguments_are_refused_by_name(native, model, native_encoder):
-    encoder = native_encoder()
+def test_wrong_arguments_are_refused_by_name(native, model):
+    encoder = native_encoder(model)
     ids, spans, nothing = np.arange(9, dtype=np.uint32), np.array([[[0, 3]]]), [(), ()]
 
     def rows(*arguments):
@@ -364,11 +355,11 @@ def test_wrong_arguments_are_refused_by_name(native, model, native_encoder):
             call()
 
 
-def test_chunks_and_threads_may_be_any_number(native, native_encoder):
+def test_chunks_and_threads_may_be_any_number(native, model):
     text = "0123 bcd " * 1200
-    expected = native_encoder().encode(text, OPTIONS)
+    expected = native_encoder(model).encode(text, OPTIONS)
     for chunk_bytes in (0, 1, 2**64 - 1):
-        encoder = native_encoder(chunk_bytes=chunk_bytes)
+        encoder = native_encoder(model, chunk_bytes=chunk_bytes)
         assert encoder.encode_batch([text], OPTIONS, 0) == [expected]
         assert encoder.encode_batch([text, text], OPTIONS, 10**9) == [expected] * 2
         for start, words in ((0, 1200), (4, 1200), (5, 1199)):
@@ -382,12 +373,12 @@ def test_chunks_and_threads_may_be_any_number(native, native_encoder):
 
 
 @pytest.mark.filterwarnings("ignore:nanobind")
-def test_objects_are_made_once_before_they_are_used(native, model, native_encoder):
+def test_objects_are_made_once_before_they_are_used(native, model):
     for kind in (native.Encoder, native.Counter, native.RunMerger, native.RunReader):
         made = kind.__new__(kind)
         with pytest.raises(TypeError):
             getattr(made, {"Encoder": "reduce", "RunReader": "next"}.get(kind.__name__, "drain"), made.__init__)(None)
-    encoder = native_encoder()
+    encoder = native_encoder(model)
     with pytest.raises(TypeError):
         encoder.__init__(model, make_encoder, {1: b"a"}, [], None)
     assert encoder.encode("bcd", OPTIONS) == [260]

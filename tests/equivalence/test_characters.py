@@ -15,11 +15,11 @@ from hf_bpe.encoding._character_encoder import make_character_encoder, reads_spa
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._native_paths import count_tokens, encode_batch
-from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.encoding._sessions.streaming import encode_blocks
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.reference._dropout import Dropout, dropout_limits
 from support.character_files import FRAGMENTS, files, texts
+from support.engines import reference_encoder
 from support.strategies import SURROGATES
 
 PLAIN = Options()
@@ -45,10 +45,7 @@ def encoders(draw):
     except ValueError:
         assume(False)  # other tests say what is refused
     tokens = as_tuples(definition.added_tokens.items())
-    reference = ReferenceEncoder(definition.model, make_encoder)
-    if definition.model.normalizer is not None:
-        reference = type(core)(reference, make_encoder)
-    return core.with_added_tokens(tokens), reference.with_added_tokens(tokens), tokens
+    return core.with_added_tokens(tokens), reference_encoder(definition.model, tokens), tokens
 
 
 @given(encoders(), st.lists(any_texts | any_bytes, min_size=1, max_size=5), st.booleans())

@@ -12,8 +12,6 @@ from hf_bpe import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._native_paths import encode_batch
-from hf_bpe.encoding._reference_encoder import ReferenceEncoder
-from hf_bpe.pretokenizers._native import native_pattern
 from hf_bpe.reference._dropout import (
     Draws,
     Dropout,
@@ -22,6 +20,7 @@ from hf_bpe.reference._dropout import (
     mix,
     text_key,
 )
+from support.engines import native_encoder, reference_encoder
 from support.profiles import by_profile, scaled
 from support.strategies import any_bytes, any_texts, hostile_models, models, patterns, runs_of_letters
 
@@ -74,19 +73,6 @@ def assert_distributed(counts, expected):
     free = len(cells) - 1
     assert free > 0
     assert statistic < free * (1 - 2 / (9 * free) + 4.75 * (2 / (9 * free)) ** 0.5) ** 3
-
-
-def native_encoder(native, model, chunk_bytes=1 << 18):
-    return native.Encoder(
-        model,
-        make_encoder,
-        model.vocab,
-        model.merge_ids,
-        native_pattern(native, model.pre_tokenizer),
-        excluded_tokens=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
-        drop_missing_bytes=model.drop_missing_bytes,
-        chunk_bytes=chunk_bytes,
-    )
 
 
 # The definition
@@ -172,8 +158,8 @@ def test_equal_words_of_a_text_draw_independently():
 def test_native_ids_are_those_of_the_reference(native, model, pattern, texts, probability, prefix, drops, seed, chunk):
     model = replace(model, pattern=pattern, drop_missing_bytes=drops)
     token = AddedTokenTuple("b a", 2000, False, False, True, False, False)
-    slow = ReferenceEncoder(model, make_encoder, (token,))
-    fast = native_encoder(native, model, chunk).with_added_tokens((token,))
+    slow = reference_encoder(model, (token,))
+    fast = native_encoder(model, (token,), chunk_bytes=chunk)
     options = Options(False, prefix, UNKNOWN, dropout(probability, seed, 3))
     expected = encode_batch(slow, texts, options, 1)
     assert fast.encode_batch(texts, options, 2) == expected
@@ -190,9 +176,9 @@ def test_native_ids_are_those_of_the_reference(native, model, pattern, texts, pr
 @given(hostile_models(), runs_of_letters, probabilities)
 def test_long_words_have_the_ids_of_the_reference(native, model, word, probability):
     assume(len(word) <= 3000)
-    slow = ReferenceEncoder(model, make_encoder)
+    slow = reference_encoder(model)
     options = Options(dropout=dropout(probability))
-    assert native_encoder(native, model).encode(word, options) == slow.encode(word, options)
+    assert native_encoder(model).encode(word, options) == slow.encode(word, options)
 
 
 @given(models(all_bytes=True), st.lists(any_texts, min_size=1, max_size=4), probabilities)
@@ -208,8 +194,8 @@ def test_text_is_decoded_whatever_is_skipped(model, texts, probability):
 @scaled
 def test_cached_results_of_words_are_those_of_the_reference(native):
     """Words recur with every gap that their skipped merges can have, so most ids come from memory."""
-    slow = ReferenceEncoder(AB, make_encoder)
-    fast = native_encoder(native, AB)
+    slow = reference_encoder(AB)
+    fast = native_encoder(AB)
     text = " ababab aab babab abababababab" * by_profile(quick=700, thorough=4000)
     for probability in (0.02, 0.2, 0.6):
         options = Options(dropout=dropout(probability))
@@ -247,7 +233,7 @@ def test_places_count_bytes_of_normalized_text(name, texts, probability):
 )
 def test_wrong_dropout_is_refused_by_the_native_core(native, given_dropout, error, message):
     with pytest.raises(error, match=message):
-        native_encoder(native, AB).encode("a", Options(dropout=given_dropout))
+        native_encoder(AB).encode("a", Options(dropout=given_dropout))
 
 
 def test_hash_is_that_of_splitmix64():

@@ -23,13 +23,11 @@ from hf_bpe.encoding._encoder import (
 )
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._native_paths import encode_batch, text_encoder
-from hf_bpe.encoding._reference_encoder import ReferenceEncoder
 from hf_bpe.encoding._sessions.streaming import encode_blocks
-from hf_bpe.encoding._token_bytes import byte_decoder
-from hf_bpe.pretokenizers import Pattern
-from hf_bpe.pretokenizers._native import native_pattern
+from hf_bpe.formats import Pipeline
 from hf_bpe.reference import Encoder
 from support.cases import case
+from support.engines import native_encoder, reference_encoder
 from support.patience import PATIENCE
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT
@@ -51,10 +49,6 @@ UNKNOWN = 5000
 options = st.builds(Options, st.booleans(), st.booleans(), st.just(UNKNOWN), dropout=st.none())
 
 
-def reference_encoder(model, tokens=()):
-    return ReferenceEncoder(model, make_encoder, tuple(tokens))
-
-
 @st.composite
 def encoders(draw, native, tokens=()):
     """Draw the native encoder of a random model with any instructions and chunks, and the Python one."""
@@ -62,11 +56,7 @@ def encoders(draw, native, tokens=()):
     pattern = draw(st.sampled_from([model.pattern, model.pattern, *CHAINS, *SPACING_CHAINS]))
     model = dataclasses.replace(model, pattern=pattern, drop_missing_bytes=draw(st.booleans()))
     how = {"simd": draw(st.sampled_from(native.simd_names())), "chunk_bytes": draw(st.integers(1, 60))}
-    excluded_tokens = [special.encode() for special in model.special_tokens] if model.ignore_merges else None
-    how |= {"excluded_tokens": excluded_tokens, "drop_missing_bytes": model.drop_missing_bytes}
-    splits = native_pattern(native, Pattern.parse(pattern))
-    encoder = native.Encoder(model, make_encoder, model.vocab, model.merge_ids, splits, **how)
-    return encoder.with_added_tokens(tuple(tokens)), reference_encoder(model, tokens)
+    return native_encoder(model, tokens, **how), reference_encoder(model, tokens)
 
 
 def texts_with(tokens):
@@ -274,16 +264,14 @@ def check_long_words(consistent, rng):
 @given(models(), any_bytes | mergeable, st.lists(st.integers(0, 9), max_size=4))
 def test_decoding_gives_the_bytes_back(native, model, data, skipped):
     encoder, reference = make_encoder(model), reference_encoder(model)
-    slow = byte_decoder(reference)
+    fast, slow = Pipeline(encoder).decoder, Pipeline(reference).decoder
     ids = [token_id for token_id in reference.encode(data, Options(unknown_id=UNKNOWN)) if token_id != UNKNOWN]
     left_out = {ids[place] for place in skipped if place < len(ids)}
     skipped = bytes(token_id in left_out for token_id in range(max(left_out, default=-1) + 1))
-    assert encoder.decode(ids, b"") == b"".join(model.vocab[token_id] for token_id in ids)
+    assert fast.row_bytes(ids, b"") == b"".join(model.vocab[token_id] for token_id in ids)
     kept = [token_id for token_id in ids if token_id not in left_out]
-    assert encoder.decode(ids, skipped) == slow.decode(ids, skipped) == encoder.decode(kept, b"")
-    assert encoder.decode_batch([ids, tuple(ids), []], skipped, "replace") == slow.decode_batch(
-        [ids, ids, []], skipped, "replace"
-    )
+    assert fast.row_bytes(ids, skipped) == slow.row_bytes(ids, skipped) == fast.row_bytes(kept, b"")
+    assert fast.texts([ids, tuple(ids), []], skipped, "replace") == slow.texts([ids, ids, []], skipped, "replace")
 
 
 @given(st.data(), added_tokens())
@@ -359,7 +347,7 @@ def test_a_forked_process_encodes_while_threads_of_its_parent_do(native):
 
 def test_first_byte_without_a_token_is_named_by_any_threads(native):
     model = BPEModel({1: b"a", 2: b" "}, [], pattern="gpt2")
-    encoder = native.Encoder(model, make_encoder, model.vocab, model.merge_ids, "gpt2", chunk_bytes=10)
+    encoder = native_encoder(model, chunk_bytes=10)
     text = "aa a " * 50 + "ax " + "aa a " * 50 + "ay "
     for threads in (1, 2, 3):
         with pytest.raises(ValueError, match="no token for the byte 0x78 of the text; set unk_token"):

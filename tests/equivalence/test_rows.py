@@ -13,11 +13,11 @@ from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._layout import Layout, Padding
 from hf_bpe.encoding._native_paths import encode_to_row_arrays, encode_to_rows
-from hf_bpe.encoding._reference_encoder import ReferenceEncoder
+from support.engines import reference_encoder
 from support.profiles import by_profile
 
 MODEL = train(["low lower lowest newest"], vocab_size=262)
-CORE, REFERENCE = make_encoder(MODEL), ReferenceEncoder(MODEL, make_encoder)
+CORE, REFERENCE = make_encoder(MODEL), reference_encoder(MODEL)
 WITHOUT_CORE = mock.patch("hf_bpe.encoding._layout.native_core", return_value=None)
 SPECIAL = st.lists(st.integers(0, 300), max_size=2)
 

@@ -1,10 +1,12 @@
-"""Selection of the engine in this process."""
+"""Selection of the engine in this process, and encoders of either engine."""
 
 import contextlib
 
 import pytest
 
 from hf_bpe._native_core import native_core
+from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.pretokenizers._native import native_pattern
 
 
 @contextlib.contextmanager
@@ -17,3 +19,23 @@ def use_engine(name):
             yield name
         finally:
             native_core.cache_clear()
+
+
+def reference_encoder(model, tokens=()):
+    """Return the encoder of a model, with added tokens, where there is no core."""
+    with use_engine("reference"):
+        return make_encoder(model, tuple(tokens))
+
+
+def native_encoder(model, tokens=(), **instructions):
+    """Return the core's encoder of a model of bytes, with added tokens; no result depends on the instructions."""
+    native = native_core()
+    options = {
+        "excluded_tokens": [special.encode() for special in model.special_tokens] if model.ignore_merges else None,
+        "drop_missing_bytes": model.drop_missing_bytes,
+        **instructions,
+    }
+    pattern = native_pattern(native, model.pre_tokenizer)
+    return native.Encoder(model, make_encoder, model.vocab, model.merge_ids, pattern, **options).with_added_tokens(
+        tuple(tokens)
+    )
