@@ -3,19 +3,16 @@
 import itertools
 from random import Random
 
-import numpy as np
 import pytest
+from tokenizers import AddedToken
 
 from hf_bpe import BPEModel, train
-from hf_bpe.canonical._allowed import AllowedTokens
-from hf_bpe.canonical._neighbors import StableNeighbors
-from hf_bpe.encoding._encoder import AddedTokenTuple, Options
-from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.reference import Encoder
 from support.cases import case
 from support.completions import completions
 from support.profiles import by_profile, scaled, thorough
+from support.small_tokenizers import bare_tokenizer
 from support.strategies import BYTES
 
 ALPHABETS = [
@@ -38,20 +35,20 @@ def model_of(pattern, alphabet, seed, merges=12):
     return BPEModel(vocab, merges, pattern=pattern)
 
 
-def beginnings_of(encoder, alphabet, length):
+def beginnings_of(tokenizer, alphabet, length):
     """Return the beginnings of the ids of all texts of up to some length."""
     found = set()
     for size in range(length + 1):
         texts = ["".join(chars) for chars in itertools.product(alphabet, repeat=size)]
-        for row in map(tuple, encoder.encode_batch(texts, Options(), 1)):
+        for row in map(tuple, tokenizer.encode_to_lists(texts)):
             found.update(row[:end] for end in range(len(row) + 1))
     return found
 
 
-def is_viable(encoder, ids, data):
+def is_viable(tokenizer, ids, data):
     """Say whether some text that continues with any kind of character has ids that begin with these."""
     texts = [data + done + more.encode() for done in completions(data) for more in MORE]
-    return any(tuple(row[: len(ids)]) == ids for row in encoder.encode_batch(texts, Options(), 1))
+    return any(tuple(row[: len(ids)]) == ids for row in tokenizer.encode_to_lists(texts))
 
 
 QUICK = ("gpt2", "cl100k", "qwen3.5")
@@ -69,15 +66,15 @@ def test_mask_is_that_of_all_texts(pattern):
 
 
 def check_masks(model, letters, length):
-    allowed, encoder = AllowedTokens(model, ()), make_encoder(model)
-    viable = beginnings_of(encoder, letters, length)
+    tokenizer = bare_tokenizer(model)
+    canonical, viable = tokenizer.canonical_ids(), beginnings_of(tokenizer, letters, length)
     data_of = {ids: b"".join(map(model.vocab.__getitem__, ids)) for ids in viable}
     tokens = [i for i, token in model.vocab.items() if {*token} <= {*"".join(letters).encode()}]
     compared = 0
     for ids, data in data_of.items():
         if len(data.decode("utf-8", "ignore")) > length - 4:
             continue
-        mask = np.unpackbits(allowed.after(ids), count=allowed.size)
+        mask = canonical.allowed_next(ids)
         for token_id in tokens:
             longer = data + model.vocab[token_id]
             if len(longer.decode("utf-8", "ignore")) > length - 2:
@@ -86,7 +83,7 @@ def check_masks(model, letters, length):
             expected = (*ids, token_id) in viable
             if mask[token_id] != expected:  # texts with other characters may decide
                 assert mask[token_id], (ids, token_id)
-                assert is_viable(encoder, (*ids, token_id), longer), (ids, token_id)
+                assert is_viable(tokenizer, (*ids, token_id), longer), (ids, token_id)
     assert compared > 20
 
 
@@ -119,30 +116,31 @@ def test_stable_neighbors_of_merges_in_any_order():
 
 
 def check_stable_neighbors(model, letters):
-    """Return how many tokens are late."""
-    neighbors, encoder = StableNeighbors(model), Encoder(model)
+    """Return how many merges come before those that make their parts."""
+    canonical, encoder = bare_tokenizer(model).canonical_ids(), Encoder(model)
     lone = {token_id for token_id, token in model.vocab.items() if encoder.encode_word(token) == [token_id]}
     tokens = [token_id for token_id, token in model.vocab.items() if {*token} <= {*letters.encode()}]
-    assert {token_id for token_id in tokens if neighbors.is_made[token_id]} == lone.intersection(tokens)
+    masks = {first: canonical.allowed_next(first) for first in [(), *((token_id,) for token_id in tokens)]}
+    assert {token_id for token_id in tokens if masks[()][token_id]} == lone.intersection(tokens)
     for first, second in itertools.product(tokens, repeat=2):
         pair = [first, second]
         is_stable = encoder.encode_word(model.vocab[first] + model.vocab[second]) == pair
-        assert neighbors.are_stable(first, second) == is_stable, pair
-    return len(neighbors._late)
+        assert masks[(first,)][second] == is_stable, pair
+    ranks = {first + second: rank for rank, (first, second) in reversed([*enumerate(model.merges)])}
+    return sum(max(map(ranks.get, pair, (0, 0))) > rank for rank, pair in enumerate(model.merges))
 
 
 def test_tokens_that_spell_an_added_token_are_not_allowed():
     model = model_of("gpt2", ["<", "x", ">", " "], 1)
-    added = AddedTokenTuple("<x>", 300, True, False, False, False, False)
-    allowed, encoder = AllowedTokens(model, [added]), make_encoder(model, (added,))
-    viable = beginnings_of(encoder, ["<", "x", ">", " "], 7)
+    tokenizer = bare_tokenizer(model, [AddedToken("<x>", special=True, normalized=False)])
+    canonical, viable = tokenizer.canonical_ids(), beginnings_of(tokenizer, ["<", "x", ">", " "], 7)
+    tokens = {**model.vocab, 1000: b"<x>"}
     for ids in viable:
-        data = b"".join(map(allowed.bytes_of, ids))
+        data = b"".join(map(tokens.__getitem__, ids))
         if len(data) > 4:
             continue
-        mask = np.unpackbits(allowed.after(ids), count=allowed.size)
-        for token_id in range(301):
-            token = allowed.bytes_of(token_id) if token_id == 300 or token_id in model.vocab else b"?"
+        mask = canonical.allowed_next(ids)
+        for token_id, token in tokens.items():
             if {*token} <= {*b"<x> "} and len(data + token) <= 6:
                 assert bool(mask[token_id]) == ((*ids, token_id) in viable), (ids, token_id)
 
@@ -152,17 +150,17 @@ REFUSED = {
     "NFKC.*expected 'NFC' or none": (BPEModel(BYTES, [], normalizer="NFKC"), ()),
     "is found in normalized text, where it changes or joins": (
         BPEModel(BYTES, [], normalizer="NFC"),
-        (AddedTokenTuple("\u0301x", 300, False, True, False, False, False),),
+        (AddedToken("\u0301x", normalized=True),),
     ),
     "ignore_merges makes tokens that its merges do not make, of whole texts": (
         BPEModel({**BYTES, 256: b"ab"}, [], pattern=None, ignore_merges=True),
         (),
     ),
-    "white space": (BPEModel(BYTES, []), (AddedTokenTuple("<x>", 300, True, False, True, False, False),)),
+    "white space": (BPEModel(BYTES, []), (AddedToken("<x>", special=True, normalized=False, lstrip=True),)),
 }
 
 
 def test_what_is_not_known_is_refused_by_name():
     for reason in REFUSED:
         with case(reason), pytest.raises(ValueError, match=reason):
-            AllowedTokens(*REFUSED[reason])
+            bare_tokenizer(*REFUSED[reason]).canonical_ids().allowed_next([])

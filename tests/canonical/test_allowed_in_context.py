@@ -5,16 +5,15 @@ import random
 import pytest
 from tokenizers import AddedToken
 
-from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe import BPEModel
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
+from support.small_tokenizers import bare_tokenizer
 from support.strategies import BYTES
 
 
 def tokenizer_of(pattern, merges=(), added=(), **settings):
     vocab = {**BYTES, **{256 + number: first + second for number, (first, second) in enumerate(merges)}}
-    model = BPEModel(vocab, [*merges], pattern=pattern, **settings)
-    tokens = {1000 + number: token for number, token in enumerate(added)}
-    return BPETokenizer(model=model, added_tokens_decoder=tokens, bos_token=None, eos_token=None, unk_token=None)
+    return bare_tokenizer(BPEModel(vocab, [*merges], pattern=pattern, **settings), added)
 
 
 def forbidden(tokenizer, text):
@@ -93,7 +92,7 @@ def test_packed_masks_are_copies():
 
 def test_unmerged_words_are_allowed_next_to_special_tokens():
     model = BPEModel({**BYTES, 256: b"ab", 257: b"<s>"}, [], ("<s>",), "gpt2", ignore_merges=True)
-    tokenizer = BPETokenizer(model=model, bos_token=None, eos_token=None, unk_token=None)
+    tokenizer = bare_tokenizer(model)
     assert forbidden(tokenizer, "ab<s>abab<s> ab ab") == []
     mask = tokenizer.canonical_ids().allowed_next([257])
     assert mask[[97, 256]].tolist() == [True, True]

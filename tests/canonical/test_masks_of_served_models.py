@@ -16,6 +16,7 @@ from hf_bpe.reference import pre_tokenize
 from support.cases import case
 from support.completions import completions
 from support.profiles import by_profile, scaled, thorough
+from support.small_tokenizers import bare_tokenizer
 
 LETTERS = {
     "latin": ["e", "\u0301", "\u0327", "\xe9", " ", "a", "\u212b"],
@@ -51,11 +52,6 @@ def random_model(letters, seed, *, normalizer, has_words, merges=12):
             learned = [*learned[: first + 1], merge, *learned[first + 1 :]]  # comes too late for the token's own bytes
     vocab = dict(enumerate([*words, *tokens]))
     return BPEModel(vocab, learned, pattern=pattern, normalizer=normalizer, ignore_merges=has_words), words
-
-
-def tokenizer_of(model, added=()):
-    tokens = {1000 + number: token for number, token in enumerate(added)}
-    return BPETokenizer(model=model, added_tokens_decoder=tokens, bos_token=None, eos_token=None, unk_token=None)
 
 
 def encode(tokenizer, text):
@@ -110,7 +106,7 @@ def test_masks_are_those_of_encoding_each_token(kind, letters):
     for seed in range(by_profile(quick=1, thorough=12)):
         with case(seed):
             model, _ = random_model(LETTERS[letters], seed, normalizer=normalizer, has_words=has_words)
-            counts = check_masks(tokenizer_of(model), LETTERS[letters], length=3)
+            counts = check_masks(bare_tokenizer(model), LETTERS[letters], length=3)
             assert min(counts.values()) > 5
 
 
@@ -118,7 +114,7 @@ def test_word_of_several_tokens_must_go_on():
     merges = [(b"1", b"2"), (b" ", b"f"), (b"o", b"o"), (b"3", b"4")]
     tokens = [*map(bytes, zip(range(256))), *map(b"".join, merges), b"123", b" foo", b" fool"]
     model = BPEModel(dict(enumerate(tokens)), merges, pattern="llama3", ignore_merges=True)
-    tokenizer = tokenizer_of(model, [AddedToken("<x>", normalized=False, special=True)])
+    tokenizer = bare_tokenizer(model, [AddedToken("<x>", normalized=False, special=True)])
     canonical = tokenizer.canonical_ids()
     ids = {token: token_id for token_id, token in enumerate(tokens)}
 
@@ -143,7 +139,7 @@ def test_marks_that_compose_do_not_follow():
     merges = [(b"\xcc", b"\x81"), (b"\xe2", b"\x83"), (b"\xe2\x83", b"\x9d"), (b"e", b"\xcc\x81")]
     tokens = [*tokens, b"\xe2\x83"]
     model = BPEModel(dict(enumerate(tokens)), merges, pattern="qwen3.5", normalizer="NFC")
-    canonical = tokenizer_of(model, [AddedToken("<x>", normalized=False)]).canonical_ids()
+    canonical = bare_tokenizer(model, [AddedToken("<x>", normalized=False)]).canonical_ids()
     acute, circle, decomposed, angstrom = range(256, 260)
     after_e, after_added, after_comma = (canonical.allowed_next(ids) for ids in ([101], [101, 1000], [44]))
     assert not after_e[acute]
@@ -166,7 +162,7 @@ def test_healed_prompts_keep_what_texts_in_the_form_share(kind):
         with case(seed):
             letters = LETTERS[["words", "latin", "numbers"][seed % 3]]
             model, _ = random_model(letters, seed, normalizer=normalizer, has_words=has_words)
-            tokenizer = tokenizer_of(model)
+            tokenizer = bare_tokenizer(model)
             random = Random(seed)
             more = [*MORE, *("".join(each) for size in (1, 2, 3) for each in itertools.product(letters, repeat=size))]
             for _ in range(8):

@@ -31,6 +31,12 @@ def tokenizer_of(pattern, normalizer=None, tokens=(), **settings):
     return BPETokenizer(model=model, added_tokens_decoder=added, bos_token=None, eos_token=None, **settings)
 
 
+def bare_tokenizer(model, added=()):
+    """Return a tokenizer of a model, with added tokens from id 1000 on and no named ones."""
+    tokens = {1000 + number: token for number, token in enumerate(added)}
+    return BPETokenizer(model=model, added_tokens_decoder=tokens, bos_token=None, eos_token=None, unk_token=None)
+
+
 @st.composite
 def tokenizers(draw):
     """Draw a tokenizer with any pattern, normalizer and added tokens."""
