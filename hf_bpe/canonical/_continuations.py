@@ -76,13 +76,7 @@ class Allowed(NamedTuple):
 
 
 class Continuations:
-    """The tokens that a pattern allows after a text.
-
-    Args:
-        pattern: a named pattern, or None.
-        tokens: the tokens that may follow.
-        size: the number of bits of results.
-    """
+    """The tokens, of some that may follow, that a named pattern or none allows after a text, as `size` bits."""
 
     def __init__(self, pattern: Pattern, tokens: TokenTexts, size: int) -> None:
         self._splitter = make_encoder(BPEModel.of({i: bytes([i]) for i in range(256)}, [], (), pattern))

@@ -24,11 +24,7 @@ _LONGEST_KEPT = 64  # characters
 
 
 class NormalForm:
-    r"""The tokens that may follow a text in normalization form C.
-
-    Args:
-        tokens: all tokens.
-        size: the number of bits of results.
+    r"""The tokens that may follow a text in normalization form C, as `size` bits.
 
     Attributes:
         never: the ids of tokens that no text in the form has.

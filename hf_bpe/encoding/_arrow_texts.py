@@ -163,12 +163,7 @@ def framed_rows(
 
 
 def as_lists(ids: Ids, offsets: Numbers, nulls: npt.NDArray[np.bool_] | None, kind: Any) -> Any:
-    """Return rows of ids as an array of Arrow.
-
-    Args:
-        ids, offsets: as of `Encoder.encode_to_numpy`.
-        nulls: which rows are null.
-        kind: the type: a list or large list of uint32, int32 or int64.
+    """Return rows of ids as an array of Arrow: lists or large lists of uint32, int32 or int64.
 
     Raises:
         ValueError: there are more ids than offsets of 32 bits can count, or an id does not fit.

@@ -140,12 +140,7 @@ class EncodedTexts(NamedTuple):
         return places
 
     def matched(self, added_tokens: Mapping[int, AddedToken], ids: Ids) -> dict[int, str]:
-        """Return the text of added tokens that take the white space around them: number of the id → text.
-
-        Args:
-            added_tokens: id → added token.
-            ids: all ids of the call.
-        """
+        """Return the text of added tokens that take the white space around them: number of the id → text."""
         stripping = [token_id for token_id, token in added_tokens.items() if token.lstrip or token.rstrip]
         numbers = np.flatnonzero(np.isin(ids, stripping))
         if not len(numbers):

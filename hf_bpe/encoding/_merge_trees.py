@@ -97,12 +97,7 @@ def parts_of_tokens(model: BPEModel) -> dict[int, tuple[int, int]]:
 
 
 def last_pair(symbols: Iterable[bytes], rank_of: Callable[[bytes, bytes], float | None]) -> Merge | None:
-    """Return the last two parts to which the merges reduce a token's symbols; None if more than two remain.
-
-    Args:
-        symbols: two or more, see `ByteAlphabet.symbols`.
-        rank_of: first and second part → rank of their merge, None if there is none.
-    """
+    """Return the last two parts to which the merges reduce a token's symbols; None if more than two remain."""
     parts = [*symbols]
 
     def rank(place: int) -> float:
@@ -124,13 +119,7 @@ def last_pair(symbols: Iterable[bytes], rank_of: Callable[[bytes, bytes], float 
 
 
 def merged(model: BPEModel, tokens: Iterable[bytes], unknown_id: int = 0) -> list[Sequence[int]]:
-    """Return the ids that the merges of a model make from each token's bytes, as if it were a pre-token.
-
-    Args:
-        model: the model.
-        tokens: any bytes.
-        unknown_id: the id for a byte without a token.
-    """
+    """Return the ids that the merges of a model make from each token's bytes, as if it were a pre-token."""
     ids, offsets = make_encoder(model).merge_words([*tokens], unknown_id)
     flat, bounds = ids.tolist(), offsets.tolist()
     return [flat[start:stop] for start, stop in pairwise(bounds)]

@@ -100,13 +100,8 @@ def text_encoder(
 ) -> TextEncoder:
     """Return what encodes one text at a time, with what does not depend on the text looked up once.
 
-    For the benchmarks `latency`, `calls` and `servers`.
-
-    Args:
-        encoder: the encoder.
-        usual, as_text: the options, unless special tokens are split and if they are.
-        template_ids: the ids of the special tokens before a text and after it.
-        on_double_start: called if the ids of a text begin with the token that the template puts first; or None.
+    The options are `as_text` if special tokens are split. If the ids of a text begin with the token that the template
+    puts first, `on_double_start` is called. For the benchmarks `latency`, `calls` and `servers`.
     """
     arguments = usual, as_text, template_ids, on_double_start
     if is_native(encoder):

@@ -31,13 +31,7 @@ _PRINTABLE_SIZES = [len(char.encode()) for char in BYTE_TO_CHAR]
 
 
 class ReferenceEncoder(Encoder):
-    """The `Encoder` of a model by the reference, which ignores the model's normalizer.
-
-    Args:
-        model: the model.
-        rebuild: the function that pickle calls with the model and the added tokens.
-        added_tokens: the added tokens.
-    """
+    """The `Encoder` of a model by the reference, which ignores the model's normalizer; pickle calls `rebuild`."""
 
     def __init__(
         self,

@@ -40,12 +40,7 @@ class TokenFinder(Generic[AnyStr]):
     def find_all(
         self, text: AnyStr | mmap.mmap, start: int = 0, stop: int | None = None
     ) -> Iterator[tuple[int, AnyStr]]:
-        """Yield position and content of tokens that do not overlap: leftmost first, and the longest at each position.
-
-        Args:
-            text: any text.
-            start, stop: the range to search.
-        """
+        """Yield position and content of tokens that do not overlap: leftmost first, the longest at each position."""
         stop = len(text) if stop is None else stop
         at = start
         for begin, token in self.find_begins(text, start, stop, stop):
@@ -58,10 +53,7 @@ class TokenFinder(Generic[AnyStr]):
     ) -> Iterator[tuple[int, AnyStr]]:
         """Yield each position at which a token begins, from left to right, and the longest token there.
 
-        Args:
-            text: any text.
-            start, stop: the range of positions.
-            end: the position at which all tokens must have ended; None for the end of the text.
+        All tokens must have ended at `end`, by default the end of the text.
 
         >>> [*TokenFinder(["ab", "abc", "cd"]).find_begins("abcd", 0, 4)]
         [(0, 'abc'), (2, 'cd')]

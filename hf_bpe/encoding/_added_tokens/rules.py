@@ -44,9 +44,7 @@ class AddedTokenSplitter:
     def split(self, text: str, *, split_special_tokens: bool = False) -> list[str | int]:
         """Return segments of text and ids of added tokens, in order; no segment is empty.
 
-        Args:
-            text: any text.
-            split_special_tokens: treat special tokens as text; other added tokens are still found.
+        With `split_special_tokens` special tokens are text; other added tokens are still found.
         """
         spans = self.spans(text, split_special_tokens=split_special_tokens)
         return [text[start:stop] if token_id is None else token_id for start, stop, token_id in spans]
@@ -105,11 +103,7 @@ class AddedTokenSplitter:
         """Return the positions at which added tokens forbid a cut, because the parts would be split unlike the whole.
 
         An added token spans such a position, or touches it and strips white space or checks neighboring characters
-        there.
-
-        Args:
-            text: any text.
-            start, stop: the range of positions that will be queried.
+        there. Positions from `start` to `stop` may be queried.
 
         >>> splitter = AddedTokenSplitter({7: AddedToken("<|x|>")})
         >>> [at for at in range(7) if at not in splitter.forbidden_cuts("<|x|>y", 0, 7)]
@@ -159,14 +153,7 @@ class PositionSet:
 
 def as_special(token: AddedToken, content: str | None = None) -> AddedToken:
     """Return a special token with the flags of an added token, and with its content unless another is given."""
-    return AddedToken(
-        content or token.content,
-        single_word=token.single_word,
-        lstrip=token.lstrip,
-        rstrip=token.rstrip,
-        normalized=token.normalized,
-        special=True,
-    )
+    return AddedToken(**{**token.__getstate__(), "content": content or token.content, "special": True})
 
 
 def special_tokens_in(settings: Mapping[str, Any]) -> list[str | AddedToken]:
@@ -180,10 +167,7 @@ def special_tokens_in(settings: Mapping[str, Any]) -> list[str | AddedToken]:
 def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int], texts: Mapping[int, str]) -> None:
     """Raise a ValueError if an added token has the id of another token, or a different id than in the vocabulary.
 
-    Args:
-        added: id → content of each added token.
-        vocab: printable token → id of the model.
-        texts: id → printable token.
+    Given are the contents of added tokens, and the printable tokens of the model with their ids and by their ids.
     """
     ids = {content: token_id for token_id, content in added.items()}
     for token_id, content in added.items():

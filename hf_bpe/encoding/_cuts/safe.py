@@ -26,11 +26,7 @@ class SafeCuts:
     """The positions at which text can be cut for a pattern and special tokens.
 
     Where a pattern may match across any two characters, and without a pattern, text can be cut only before special
-    tokens.
-
-    Args:
-        pattern: as `Pattern.read` takes it.
-        special_tokens: the tokens at which text is split, the longest first.
+    tokens. Text is split at these, the longest first.
 
     >>> cuts = SafeCuts("gpt2", ["<|x|>"])
     >>> cuts.find_first(b"low lower", 1), cuts.find_last(b"low lower lowest <|")
@@ -124,16 +120,9 @@ def cut_into_blocks(
 
 
 def find_too_long(data: BytesOrMap, cuts: SafeCuts, start: int, stop: int | None, longest: int) -> int | None:
-    """Return the beginning of the first segment of more than `longest` bytes without a safe cut.
+    """Return the beginning of the first segment of more than `longest` bytes without a safe cut; None if there is none.
 
-    Args:
-        data: the complete text.
-        cuts: the safe cuts.
-        start, stop: the range to search, as in `cut_into_documents`.
-        longest: the longest allowed segment, in bytes. The search for the next cut reads no more than this.
-
-    Returns:
-        The position, None if there is none.
+    The range is that of `cut_into_documents`. The search for the next cut reads no more than `longest` bytes.
 
     >>> [find_too_long(b"low lowest", SafeCuts("gpt2", []), 0, None, longest) for longest in (6, 7)]
     [3, None]
