@@ -12,12 +12,11 @@ import numpy.typing as npt
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe.canonical._boundaries import find_last_boundary
+from hf_bpe.canonical._character_classes import find_last_boundary
 from hf_bpe.canonical._continuations import Continuations, find_context
 from hf_bpe.canonical._neighbors import Bits, StableNeighbors
 from hf_bpe.canonical._normal_form import NormalForm, has_segment, is_separate
-from hf_bpe.canonical._token_texts import TokenTexts
-from hf_bpe.canonical._whole_words import WholeWords
+from hf_bpe.canonical._token_texts import TokenTexts, WholeWords
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens.finder import TokenFinder
 from hf_bpe.encoding._encoder import AddedTokenTuple

@@ -14,7 +14,6 @@ from hf_bpe._utils.arguments import as_lists, check_flag, check_ids
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import counted
 from hf_bpe.canonical._allowed import AllowedTokens
-from hf_bpe.canonical._healing import kept_in_all
 from hf_bpe.canonical._token_texts import decode_beginning
 from hf_bpe.encoding._cuts.settled import SettledCuts
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder, Options
@@ -193,7 +192,7 @@ class CanonicalIds:
                 "prompts of this tokenizer cannot be healed, because it is not known which of the last ids every "
                 f"continuation keeps ({allowed}); end prompts where a token is sure to end, as after a special token"
             )
-        kept = kept_in_all(allowed, row)
+        kept = _kept_in_all(allowed, row)
         data = self._bytes(row)
         for beginning in allowed.beginnings_at_end(row):  # an added token takes the text before its end
             before = self._encoder.encode(data[: len(data) - len(beginning)], self._options)
@@ -252,3 +251,60 @@ class CanonicalIds:
 
     def _bytes(self, ids: list[int]) -> bytes:
         return bytes_of_known(self._decoder, ids)
+
+
+class _Cover(NamedTuple):
+    """Sequences of tokens that cover a text.
+
+    Attributes:
+        ids: the complete tokens.
+        prefix: the bytes after them, which the next token begins with; b"" if there are none.
+    """
+
+    ids: tuple[int, ...]
+    prefix: bytes
+
+
+def _kept_in_all(allowed: AllowedTokens, ids: list[int]) -> int:
+    """Return how many of the ids begin the canonical ids of every text that continues theirs.
+
+    A text is covered by every viable sequence of tokens whose last token may reach beyond its end. What all of these
+    begin with stays. Sequences whose last token has begun at the same place differ in nothing else, so there are at
+    most about as many as the longest token has bytes.
+
+    Raises:
+        ValueError: the ids are not viable.
+    """
+    start = allowed.number_of_settled(ids)
+    if start is None:
+        raise ValueError("prompt_ids: expected canonical ids; give what recanonicalize returns")
+    tail = ids[start:]
+    data = b"".join(map(allowed.bytes_of, tail))
+    covers = [_Cover((), b"")]
+    for place in range(len(data)):
+        byte = data[place : place + 1]
+        covers = [longer for cover in covers for longer in _extended(allowed, ids[:start], cover, byte)]
+        if not covers:
+            raise ValueError(f"prompt_ids: no canonical ids cover byte {place} of {data[:40]!r}")
+    kept = 0
+    while kept < len(tail) and all(cover.ids[kept : kept + 1] == (tail[kept],) for cover in covers):
+        kept += 1
+    return start + kept
+
+
+def _extended(allowed: AllowedTokens, before: list[int], cover: _Cover, byte: bytes) -> list[_Cover]:
+    """Return what covers one byte more, after the ids before."""
+    prefix = cover.prefix + byte
+    start, stop = allowed.span(prefix)
+    ids = allowed.sorted_ids[start:stop]
+    if len(ids) == 0:
+        return []
+    bits = allowed.after([*before, *cover.ids])
+    is_allowed = bits[ids >> 3] >> (7 - (ids & 7)) & 1 == 1
+    is_whole = allowed.tokens[start] == prefix
+    covers = []
+    if is_allowed[is_whole:].any():
+        covers.append(cover._replace(prefix=prefix))
+    if is_whole and is_allowed[0]:
+        covers.append(_Cover((*cover.ids, int(ids[0])), b""))
+    return covers

@@ -25,7 +25,7 @@ class NamedPattern(NamedTuple):
         has_scanner: whether the native core has a scanner of its own for it. All others are compiled. A scanner relies
             on two rules: the pattern matches all text and looks at nothing before a match; and no pre-token has a space
             after another character, or any white space after a letter or number. Masks of canonical ids rely on more
-            of these (`hf_bpe.canonical._boundaries`).
+            of these (`hf_bpe.canonical._character_classes`).
     """
 
     models: str

@@ -6,8 +6,7 @@ from random import Random
 import pytest
 
 from hf_bpe import BPETokenizer
-from hf_bpe.canonical._boundaries import find_last_boundary
-from hf_bpe.canonical._character_classes import class_members
+from hf_bpe.canonical._character_classes import class_members, find_last_boundary
 from hf_bpe.pretokenizers import split
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from support.cases import case
