@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from hf_bpe.encoding._cuts.safe import cut_into_documents
     from hf_bpe.encoding._lazy_encodings import Encoding
     from hf_bpe.encoding._merge_trees import parts_of_tokens, unreachable
-    from hf_bpe.encoding._sessions.decode_stream import DecodeStream
     from hf_bpe.encoding._sessions.prefix_cache import PrefixCache, PrefixCacheStatistics
     from hf_bpe.encoding._sessions.session import Change, Session
+    from hf_bpe.encoding._sessions.streams import DecodeStream
 
 __all__ = [
     "Change",
@@ -31,8 +31,8 @@ __getattr__, __dir__ = lazy_exports(
         "_cuts.safe": "cut_into_documents",
         "_lazy_encodings": "Encoding",
         "_merge_trees": "parts_of_tokens unreachable",
-        "_sessions.decode_stream": "DecodeStream",
         "_sessions.prefix_cache": "PrefixCache PrefixCacheStatistics",
         "_sessions.session": "Change Session",
+        "_sessions.streams": "DecodeStream",
     },
 )

@@ -12,7 +12,7 @@ from hf_bpe._native_core import native_core
 from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Encoder, is_skipped
-from hf_bpe.encoding._sessions.decode_stream import CharacterDecodeStream, DecodesBytes, DecodeStream, ToIds
+from hf_bpe.encoding._sessions.streams import CharacterDecodeStream, DecodesBytes, DecodeStream, ToIds
 from hf_bpe.encoding._token_bytes import byte_decoder
 from hf_bpe.formats._decoding import decoders_of
 from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8, repair_surrogates

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from hf_bpe.encoding._layout import Layout
     from hf_bpe.encoding._lazy_encodings import EncodedTexts, Encodings, ToTokens, TypeIds
-    from hf_bpe.encoding._sessions.decode_stream import DecodesBytes, DecodeStream
+    from hf_bpe.encoding._sessions.streams import DecodesBytes, DecodeStream
 
 
 @dataclass(frozen=True, eq=False)

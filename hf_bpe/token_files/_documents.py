@@ -20,7 +20,7 @@ from hf_bpe.encoding._cuts.safe import cut_into_blocks
 from hf_bpe.encoding._encoder import AnyText, Encoder, Ids, Numbers, Options
 from hf_bpe.encoding._prepared_encoder import normalized_size
 from hf_bpe.encoding._randomness import Randomness
-from hf_bpe.encoding._sessions.streaming import BLOCK_BYTES
+from hf_bpe.encoding._sessions.streams import BLOCK_BYTES
 from hf_bpe.token_files._loss_masks import NoLossRanges, mark, with_ranges, without_ends, without_last_ids
 from hf_bpe.token_files._options import TokenFileOptions
 from hf_bpe.token_files._packing import Chunk

@@ -11,7 +11,7 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.encoding._encoder import Options, as_tuples
-from hf_bpe.encoding._sessions.streaming import encode_blocks
+from hf_bpe.encoding._sessions.streams import encode_blocks
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from support.cases import case

@@ -109,7 +109,7 @@ def test_a_pattern_that_the_core_cannot_run_is_refused_by_name(tmp_path, pattern
 PLAIN = """
 import warnings
 from hf_bpe import BPETokenizer, count, train
-from hf_bpe.encoding._sessions.streaming import encode_blocks
+from hf_bpe.encoding._sessions.streams import encode_blocks
 from hf_bpe.training import Parity, Superwords
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 

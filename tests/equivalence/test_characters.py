@@ -15,7 +15,7 @@ from hf_bpe.encoding._character_encoder import make_character_encoder, reads_spa
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._native_paths import count_tokens, encode_batch
-from hf_bpe.encoding._sessions.streaming import encode_blocks
+from hf_bpe.encoding._sessions.streams import encode_blocks
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.reference._dropout import Dropout, dropout_limits
 from support.character_files import FRAGMENTS, files, texts

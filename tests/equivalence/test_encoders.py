@@ -23,7 +23,7 @@ from hf_bpe.encoding._encoder import (
 )
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._native_paths import encode_batch, text_encoder
-from hf_bpe.encoding._sessions.streaming import encode_blocks
+from hf_bpe.encoding._sessions.streams import encode_blocks
 from hf_bpe.formats import Pipeline
 from hf_bpe.reference import Encoder
 from support.cases import case

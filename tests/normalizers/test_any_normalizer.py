@@ -18,7 +18,7 @@ from hf_bpe.counting import NormalizedTexts
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._native_paths import count_tokens, encode_batch
-from hf_bpe.encoding._sessions.streaming import encode_blocks
+from hf_bpe.encoding._sessions.streams import encode_blocks
 from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.normalizers import Normalizer
 from support.profiles import by_profile, thorough

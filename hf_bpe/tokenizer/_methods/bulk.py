@@ -28,7 +28,7 @@ from hf_bpe.encoding._encoder import AnyText, Ids, Numbers
 from hf_bpe.encoding._layout import MAX_IDS, NO_ID, Padding
 from hf_bpe.encoding._native_paths import count_tokens, encode_batch, encode_to_row_arrays
 from hf_bpe.encoding._randomness import Randomness
-from hf_bpe.encoding._sessions.streaming import encode_blocks
+from hf_bpe.encoding._sessions.streams import encode_blocks
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 _ARGUMENTS: dict[str, Check] = {

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from hf_bpe._utils.arguments import as_lists, check_flag, check_str, checked, optional
 from hf_bpe.alignment._pairs import EncodedPair, encode_pair
 from hf_bpe.alignment._spans import Spans, TokenBytes, spans, token_bytes
-from hf_bpe.encoding._sessions.decode_stream import DecodeStream
 from hf_bpe.encoding._sessions.session import Session
+from hf_bpe.encoding._sessions.streams import DecodeStream
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._segments import Segment, encode_segments
 from hf_bpe.tokenizer._chat_segments import chat_segments
