@@ -47,19 +47,18 @@ def test_missing_core_warns_once_with_the_same_results():
     assert ran.stderr.startswith("<string>:4: ")  # the program's line, not one of hf_bpe
 
 
-def test_missing_core_is_no_warning_with_the_reference():
-    ran = run(f"{MISSING}{TRAIN}", "reference")
-    assert (ran.stdout, ran.stderr) == ("[(b'o', b'w')] False\n", "")
-
-
-def test_a_missing_core_is_an_error_to_those_who_chose_it():
-    ran = run(f"{MISSING}{TRAIN}", "native")
-    assert ran.returncode == 1
-    assert "ImportError: HF_BPE_ENGINE is native, but the native core of hf_bpe is not built" in ran.stderr
-
-
-def test_an_unknown_engine_is_refused():
-    assert "ValueError: HF_BPE_ENGINE: expected native or reference, got 'rust'" in run(TRAIN, "rust").stderr
+@pytest.mark.parametrize(
+    ("before", "choice", "output", "error"),
+    [
+        (MISSING, "reference", "[(b'o', b'w')] False\n", ""),
+        (MISSING, "native", "", "ImportError: HF_BPE_ENGINE is native, but the native core of hf_bpe is not built"),
+        ("", "rust", "", "ValueError: HF_BPE_ENGINE: expected native or reference, got 'rust'"),
+    ],
+)
+def test_a_choice_without_a_core_holds_or_is_an_error(before, choice, output, error):
+    ran = run(before + TRAIN, choice)
+    assert (ran.stdout, bool(ran.returncode), bool(ran.stderr)) == (output, bool(error), bool(error))
+    assert error in ran.stderr
 
 
 def test_sources_imported_for_the_installed_package_are_named(tmp_path, monkeypatch):

@@ -10,9 +10,9 @@ from hf_bpe._native_core import require_core
 from hf_bpe.encoding._encoder import Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._native_paths import as_prepared, encode_utf8
-from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.pretokenizers import Metaspace
+from hf_bpe.reference._dropout import Dropout, dropout_limits
 from support import character_files
 from support.profiles import by_profile
 from support.small_tokenizers import pieces, tokenizer_of, tokenizers
@@ -45,7 +45,7 @@ def check(encoder, buffer, options):
 def test_texts_in_a_buffer_have_the_ids_of_the_texts(tokenizer, buffer, as_text, is_random):
     options = tokenizer.pipeline.options(as_text)
     if is_random:
-        options = Randomness(dropout=0.5, seed=3, first_text=7).options(options, len(buffer[1]))
+        options = options._replace(dropout=Dropout(3, dropout_limits(0.5), first_text=7))
     check(tokenizer.pipeline.encoder, buffer, options)
 
 
