@@ -42,10 +42,7 @@ def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> I
             into place.
 
     Raises:
-        ValueError: `folder` is a URL.
-        NotADirectoryError: `folder` exists and is a file, or a subfolder is a symbolic link.
-        TimeoutError: another process has been moving files into `folder` for ten minutes.
-        OSError: a file cannot be written.
+        ValueError, OSError: `folder` is a URL, a file or a link, cannot be written, or has been locked for ten minutes.
     """
     target = Path(check_output("path", folder))
     if target.exists() and not target.is_dir():
@@ -188,12 +185,7 @@ def _is_needed(staging: Path, target: Path) -> bool:
 
 @contextmanager
 def lock_moves(folder: Path) -> Iterator[bool]:
-    """Keep other processes from moving files into a folder; yield whether its file system can.
-
-    Raises:
-        OSError: the lock file is a symbolic link, or something else than a file.
-        TimeoutError: another process has held it for ten minutes.
-    """
+    """Keep other processes from moving files into a folder; yield whether its file system can."""
     path = folder / _LOCK
     if is_other_file(path):
         yield False
@@ -224,10 +216,7 @@ def lock_moves(folder: Path) -> Iterator[bool]:
 def is_other_file(path: Path) -> bool:
     """Return whether a path of a lock file is that of a file with content, which locking could empty.
 
-    Where the system has no locks, it may be that of a process that holds it.
-
-    Raises:
-        OSError: it is a symbolic link, or something else than a file.
+    Where the system has no locks, it may be that of a process that holds it. An OSError if it is no regular file.
     """
     try:
         status = path.lstat()

@@ -18,11 +18,7 @@ _SWITCH = "TRANSFORMERS_NO_ADVISORY_WARNINGS"  # read when advice is about to be
 
 @contextmanager
 def no_advice() -> Iterator[None]:
-    """Keep transformers from printing "PyTorch was not found" if it is imported meanwhile.
-
-    >>> with no_advice():
-    ...     import transformers
-    """
+    """Keep transformers from printing "PyTorch was not found" if it is imported meanwhile."""
     before = os.environ.get(_SWITCH)
     os.environ[_SWITCH] = "1"
     try:
@@ -45,14 +41,6 @@ def lazy_exports(
 
     `exports` has the names that modules of the package define, with spaces between them; `other_names` returns name →
     what it is called in this package, for the message that there is no such name.
-
-    >>> names = {"decoder": "JSONDecoder JSONDecodeError"}
-    >>> getattr_of_package, _ = lazy_exports("json", names, other_names=lambda: {"parse": "json.loads"})
-    >>> getattr_of_package("JSONDecoder") is __import__("json").JSONDecoder
-    True
-    >>> getattr_of_package("parse")
-    Traceback (most recent call last):
-    AttributeError: module 'json' has no attribute 'parse'; in json it is json.loads
     """
     modules = {name: f"{package}.{module}" for module, names in exports.items() for name in names.split()}
 

@@ -16,9 +16,6 @@ _MAX_BYTES = 2**63 - 1  # bytes; no machine has as many
 def parse_bytes(amount: int | str, name: str) -> int:
     """Return an amount of memory in bytes, given as a number or as text: "500MB", "1.5 GB", "2GiB".
 
-    Raises:
-        TypeError, ValueError: anything else.
-
     >>> parse_bytes("1.5 GB", "max_memory"), parse_bytes("2KiB", "max_memory")
     (1500000000, 2048)
     """

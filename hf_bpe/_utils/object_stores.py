@@ -32,13 +32,7 @@ _KEPT = (FileNotFoundError, PermissionError)  # callers tell these apart from ot
 
 
 def file_system(url: str, options: StorageOptions | None = None) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path of the URL in it.
-
-    Raises:
-        ValueError: the URL is longer than any that is in use, fsspec does not know its protocol, or the options are not
-            for it.
-        ImportError: fsspec, or what it needs for this URL, is not installed.
-    """
+    """Return the file system of a URL, and the path of the URL in it."""
     if len(url) > _MAX_URL:  # which no message could show
         raise ValueError(f"expected a URL of at most {_MAX_URL} characters, got {short_repr(url)}")
     # fsspec takes the % of file:// for a part of the name.
@@ -68,11 +62,7 @@ def advice(url: str) -> str:
 
 
 def join(url: str, name: str) -> str:
-    """Return the URL of a name in a folder.
-
-    >>> join("s3://bucket/a/", "b.bin")
-    's3://bucket/a/b.bin'
-    """
+    """Return the URL of a name in a folder."""
     return f"{url.rstrip('/')}/{name}"
 
 
@@ -88,12 +78,7 @@ def parent_and_name(url: str) -> tuple[str, str]:
 
 
 def upload(file: Path, url: str, options: StorageOptions | None = None) -> None:
-    """Write the content of a file to a URL, where it is whole or not there, whenever the process ends.
-
-    Raises:
-        OSError: it cannot be written; the message names the URL and the cause.
-        ValueError, ImportError: see `file_system`.
-    """
+    """Write the content of a file to a URL, where it is whole or not there, whenever the process ends."""
     system, path = file_system(url, options)
     size = file.stat().st_size
     is_store = url.partition("://")[0] in STORES
@@ -118,12 +103,7 @@ def upload(file: Path, url: str, options: StorageOptions | None = None) -> None:
 
 
 def download(file: Path, url: str, options: StorageOptions | None = None) -> None:
-    """Copy what is at a URL to a file, in a folder that is made if needed.
-
-    Raises:
-        OSError: it cannot be read; the message names the URL and the cause.
-        ValueError, ImportError: see `file_system`.
-    """
+    """Copy what is at a URL to a file, in a folder that is made if needed."""
     system, path = file_system(url, options)
     file.parent.mkdir(parents=True, exist_ok=True)
 

@@ -51,11 +51,7 @@ def map_in_processes(
     """Yield the function's results as they arrive, in any order; closing the iterator ends all processes.
 
     Arguments are read one ahead as processes become free. The function must be picklable where processes are not forked
-    (other than Linux).
-
-    Raises:
-        ChildProcessError: a process was killed.
-        Exception: any error that the function raises.
+    (other than Linux). Its errors propagate; a process that is killed is a ChildProcessError.
     """
     import multiprocessing  # here and below, because most programs start no process
 

@@ -45,12 +45,7 @@ Listener = Callable[[Event], object]
 
 
 def make_bar(**options: Any) -> tqdm[Any]:
-    """Return a bar of tqdm: a widget in a notebook that has ipywidgets, else text on standard error.
-
-    >>> bar = make_bar(total=2, disable=True)
-    >>> bar.update(1), bar.close()
-    (None, None)
-    """
+    """Return a bar of tqdm: a widget in a notebook that has ipywidgets, else text on standard error."""
     if "ipykernel" in sys.modules and not options.get("disable"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of ipywidgets that are not installed

@@ -22,10 +22,6 @@ def refuse_tables(name: str, value: Any, expected: str = "texts") -> None:
     """Raise a TypeError if a value is a table, a mapping, an array of numbers, or one of several dimensions.
 
     Columns and arrays of one dimension pass: of numpy, pandas, polars, pyarrow and datasets.
-
-    >>> refuse_tables("texts", {"text": ["low", "lower"]})
-    Traceback (most recent call last):
-    TypeError: texts: expected texts, got a dict, which stands for its keys; give a value, such as data['text']
     """
     kind = type(value)
     dtype = getattr(value, "dtype", None)
@@ -79,11 +75,7 @@ def _as_binary(arrow: Any, array: Any) -> Any:
 
 
 def elements(name: str, value: Iterable[Any]) -> Iterator[Any]:
-    """Yield the elements of an iterable, those of Arrow arrays as Python objects.
-
-    Raises:
-        ValueError: the buffers of an Arrow array are damaged.
-    """
+    """Yield the elements of an iterable, those of Arrow arrays as Python objects after a check of their buffers."""
     if not hasattr(type(value), "to_pylist"):
         yield from value
         return

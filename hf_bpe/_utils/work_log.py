@@ -196,11 +196,7 @@ def _parse_all(
 
 
 def subfolder(folder: Path, name: str) -> Path:
-    """Return the path of a folder in a work folder.
-
-    Raises:
-        NotADirectoryError: there is a symbolic link or a file; the target of a link may be anywhere.
-    """
+    """Return the path of a folder in a work folder; refuse a file, and a link, whose target may be anywhere."""
     path = folder / name
     if name and os.path.lexists(path) and not stat.S_ISDIR(path.lstat().st_mode):
         raise NotADirectoryError(f"{path} is a link or a file; expected a folder: use another work_dir")
@@ -208,11 +204,7 @@ def subfolder(folder: Path, name: str) -> Path:
 
 
 def open_own(path: Path, mode: Literal["rb", "r+b", "x+b"]) -> FileIO:
-    """Open a file of ours without buffering: a regular file, never the target of a symbolic link.
-
-    Raises:
-        OSError: it cannot be opened, or is a symbolic link or anything else than a regular file.
-    """
+    """Open a file of ours without buffering: a regular file, never the target of a symbolic link."""
     if os.path.lexists(path):
         check_regular(path, path.lstat().st_mode)
     file: FileIO = open_checked(path, mode, 0, getattr(os, "O_NOFOLLOW", 0))

@@ -22,15 +22,9 @@ def html_of_model(
     """Return a table that describes a model, as HTML for notebooks.
 
     Args:
-        model: the model.
-        title: the caption.
+        model, title: the model, and the caption.
         names: of a tokenizer, such as `pad_token` → content.
         later: id → content of the tokens that a tokenizer has added to the model.
-
-    >>> from hf_bpe import BPEModel
-    >>> html = html_of_model(BPEModel({97: b"a", 98: b"b", 99: b"ab"}, [(b"a", b"b")]), names={"pad_token": "<pad>"})
-    >>> "merges" in html, "pad_token" in html
-    (True, True)
     """
     named = {name: _html_of_bytes(content.encode(), 0) for name, content in (names or {}).items()}
     added = {token_id: content.encode() for token_id, content in (later or {}).items()}

@@ -58,11 +58,7 @@ def _name_of_option(value: bool | str) -> str:
 
 
 def parse_origin(signature: str, options: Collection[str]) -> Origin:
-    """Return the origin of merges in a signature; empty if the text is not a signature.
-
-    Args:
-        signature: the signature.
-        options: the names of the options that a signature tells, which are the model's and not of its merges.
+    """Return the origin of merges in a signature, without `options` of the model; empty if the text is no signature.
 
     >>> parse_origin("hf_bpe 0.1|pattern=gpt2|vocab=300|ties=lexicographic|specials=0|merges=sha256:00", ())
     (('hf_bpe', '0.1'), ('ties', 'lexicographic'), ('merges', 'sha256:00'))
@@ -95,7 +91,7 @@ def merges_digest(merges: Sequence[tuple[bytes, bytes]]) -> str:
 
 
 def short_digest(data: bytes) -> str:
-    """Return the first 64 bits of a SHA-256 for a signature."""
+    """Return the digest of data in a signature."""
     return shortened(hashlib.sha256(data).hexdigest())
 
 

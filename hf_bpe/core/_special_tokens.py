@@ -20,10 +20,7 @@ def refuse_roles(special_tokens: object) -> None:
 def check_special_tokens(special_tokens: Iterable[str], *, are_bytes: bool = True) -> list[str]:
     """Return the special tokens as a list if they are valid for some model, of bytes or of characters.
 
-    Raises:
-        TypeError: a single str instead of an iterable, or an element that is not a str.
-        ValueError: a special token is empty, repeated, not encodable or a single byte, or has the printable form of a
-            byte.
+    A ValueError names one that is empty, repeated or not encodable; or is a byte, or how files write one.
     """
     if isinstance(special_tokens, (str, bytes)):
         raise TypeError(
