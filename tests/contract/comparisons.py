@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 
 class Case(NamedTuple):
@@ -137,7 +138,8 @@ def split_words(tokenizer, case):
 def truncated(tokenizer, case):
     found = {}
     for side in ("right", "left"):
-        with setting(tokenizer, "truncation_side", side):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tokenizer, "truncation_side", side)
             one = tokenizer(case.text, truncation=True, max_length=7, **ALL)
             found |= {f"{side}: {name}": value for name, value in fields(one).items()}
             for strategy in ("longest_first", "only_first"):
@@ -158,7 +160,8 @@ def windows(tokenizer, case):
 def padded(tokenizer, case):
     found = {}
     for side in ("right", "left"):
-        with setting(tokenizer, "padding_side", side):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tokenizer, "padding_side", side)
             rows = tokenizer([case.text, "low", ""], padding=True, pad_to_multiple_of=4, return_tensors="np", **ALL)
             found |= {f"{side}: {name}": value for name, value in fields(rows).items()}
             fixed = tokenizer(case.text, padding="max_length", truncation=True, max_length=9, padding_side=side)
@@ -323,20 +326,6 @@ def after_adding_tokens(tokenizer, case):
 def copied(tokenizer):
     """Return an independent copy; `copy.copy` of a fast tokenizer shares the added tokens."""
     return pickle.loads(pickle.dumps(tokenizer))
-
-
-class setting:
-    """Change a setting of a tokenizer for a while."""
-
-    def __init__(self, tokenizer, name, value):
-        self.tokenizer, self.name, self.value = tokenizer, name, value
-
-    def __enter__(self):
-        self.before = getattr(self.tokenizer, self.name)
-        setattr(self.tokenizer, self.name, self.value)
-
-    def __exit__(self, *_):
-        setattr(self.tokenizer, self.name, self.before)
 
 
 def torch():

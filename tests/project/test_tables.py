@@ -24,11 +24,7 @@ FUNCTIONS = {
     if callable(getattr(module, name))
 }
 # Page → the number of columns of its tables, from the left, that are about another library.
-FOREIGN = {
-    "migrate-from-tokenizers.md": 1,
-    "migrate-from-tiktoken.md": 2,
-    "migrate-from-sentencepiece.md": 1,
-}
+FOREIGN = {"migrate-from-tokenizers.md": 1, "migrate-from-tiktoken.md": 2, "migrate-from-sentencepiece.md": 1}
 
 
 def rows(text):
@@ -62,10 +58,7 @@ def takes(function, keyword):
     if isinstance(function, type) and "__init__" not in vars(function):
         function = function.__init__
     parameters = inspect.signature(function).parameters
-    for parameter in parameters.values():
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            return True
-    return keyword in parameters
+    return keyword in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
 
 
 def test_calls_in_tables_exist_and_take_their_arguments():

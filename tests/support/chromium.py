@@ -88,13 +88,8 @@ class Chromium:
             self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
             for domain in ("Page", "Runtime", "Network", "Log"):
                 self.call(f"{domain}.enable")
-            self.call(
-                "Emulation.setDeviceMetricsOverride",
-                width=width,
-                height=height,
-                deviceScaleFactor=scale,
-                mobile=is_phone,
-            )
+            metrics = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": is_phone}
+            self.call("Emulation.setDeviceMetricsOverride", **metrics)
             self.call("Emulation.setTouchEmulationEnabled", enabled=is_phone)
             preference = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
             self.call("Emulation.setEmulatedMedia", features=[preference])
@@ -153,9 +148,8 @@ class Chromium:
         until = time.monotonic() + self.patience
         while not self.evaluate(f"Boolean({expression})"):
             if time.monotonic() > until:
-                raise TimeoutError(
-                    f"never true: {expression}; the page says: {self.evaluate('document.body.innerText')}"
-                )
+                said = self.evaluate("document.body.innerText")
+                raise TimeoutError(f"never true: {expression}; the page says: {said}")
             self.evaluate("new Promise((done) => setTimeout(done, 10))")
 
     def press(self, key: str, modifiers: int = 0) -> None:

@@ -13,17 +13,7 @@ from contract.artifacts import BOS, EOS, EXTRA, LOOSE, NFC, byte_level, roberta,
 from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.pretokenizers import (
-    CHAINS,
-    NAMES,
-    PATTERNS,
-    ByteLevel,
-    Digits,
-    Pattern,
-    PreTokenizer,
-    Punctuation,
-    Split,
-)
+from hf_bpe.pretokenizers import CHAINS, NAMES, PATTERNS, ByteLevel, Digits, Pattern, PreTokenizer, Punctuation, Split
 from hf_bpe.pretokenizers._named_patterns import KIMI_K2_OF_ITS_CODE, WITH_SCANNER
 from support.strategies import CONTRACTIONS, NUMBERS, OTHERS, UNKNOWN, WORDS
 from support.strategies import SPACES as WHITE_SPACE

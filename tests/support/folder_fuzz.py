@@ -22,6 +22,7 @@ CONTENTS = [
     *("b ", "\n", "  ", "é", "café", "你", "e\u0301", "<s>a", "s>", "", "<"),
 ]
 PIECES = [*CONTENTS, *"abxs <>/|.,1é你", " a", "ab", "  ", "\n\n", "\u3000", "it's", "\u0301", "\x01", "caf"]
+CHAT_TEMPLATES = [{"name": "default", "template": "a"}, {"name": "tool", "template": "b"}]
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 BYTE_LEVEL_DECODER = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
 
@@ -128,10 +129,8 @@ class Case:
             bos, eos = pieces(1), pieces(1)
             template = [*bos, sequence["A"], *eos], [*bos, sequence["A"], *eos, *bos, sequence["B"], *eos]
         else:
-            template = (
-                [*pieces(2), sequence["A"], *pieces(2)],
-                [*pieces(2), sequence["A"], *pieces(2), sequence["B"], *pieces(2)],
-            )
+            one = [*pieces(2), sequence["A"], *pieces(2)]
+            template = one, [*pieces(2), sequence["A"], *pieces(2), sequence["B"], *pieces(2)]
         if self.chance(0.03):
             template[1].reverse()
         shift = self.chance(0.03)
@@ -139,12 +138,7 @@ class Case:
         return {"type": "TemplateProcessing", "single": template[0], "pair": template[1], "special_tokens": special}
 
     def draw_tokenizer_json(self) -> dict:
-        byte_level = {
-            "type": "ByteLevel",
-            "add_prefix_space": self.chance(0.2),
-            "trim_offsets": True,
-            "use_regex": True,
-        }
+        byte_level = BYTE_LEVEL_DECODER | {"add_prefix_space": self.chance(0.2)}
         split = {"type": "Split", "pattern": {"Regex": PATTERNS["cl100k"]}, "behavior": "Isolated", "invert": False}
         pre_tokenizer = byte_level | {"use_regex": self.chance(0.8)}
         if self.chance(0.3):
@@ -212,12 +206,7 @@ class Case:
                 for token_id, token in decoder.items()
             }
         choices = {
-            "tokenizer_class": [
-                "PreTrainedTokenizerFast",
-                "PreTrainedTokenizerFast",
-                "GPT2Tokenizer",
-                "TokenizersBackend",
-            ],
+            "tokenizer_class": [*["PreTrainedTokenizerFast"] * 2, "GPT2Tokenizer", "TokenizersBackend"],
             "add_prefix_space": [True, False, None],
             "add_bos_token": [True, False],
             "add_eos_token": [True, False],
@@ -228,11 +217,7 @@ class Case:
             "padding_side": ["left", "right"],
             "truncation_side": ["left", "right"],
             "errors": ["replace", "ignore", "strict"],
-            "chat_template": [
-                "{{ x }}",
-                None,
-                [{"name": "default", "template": "a"}, {"name": "tool", "template": "b"}],
-            ],
+            "chat_template": ["{{ x }}", None, CHAT_TEMPLATES],
             "template": [None, {"single": [], "pair": []}],
             "ignore_merges": [True, False],
             "special_tokens_pattern": ["bos", "cls_sep"],
@@ -267,17 +252,9 @@ def compare(ours, fast, case: Case) -> None:
     """Compare two tokenizers; AssertionError if they differ."""
     if ours.model.refuses_bytes and fast.unk_token is None:  # a documented difference: that of the model is named
         fast.unk_token = ours.unk_token
-    for name in (
-        "special_tokens_map",
-        "extra_special_tokens",
-        "all_special_tokens",
-        "all_special_ids",
-        "chat_template",
-    ):
+    names = ("special_tokens_map", "extra_special_tokens", "all_special_tokens", "all_special_ids", "chat_template")
+    for name in (*names, *(f"{each}_id" for each in NAMES), "padding_side", "truncation_side", "model_max_length"):
         expected, error = outcome(getattr, fast, name)  # which fails where unk_token is no token
-        assert error is not None or getattr(ours, name) == expected, name
-    for name in [f"{each}_id" for each in NAMES] + ["padding_side", "truncation_side", "model_max_length"]:
-        expected, error = outcome(getattr, fast, name)
         assert error is not None or getattr(ours, name) == expected, name
     assert fast.get_vocab().items() <= ours.get_vocab().items(), "get_vocab"
     theirs = {token_id: token.content for token_id, token in fast.added_tokens_decoder.items()}

@@ -103,14 +103,7 @@ def mds(rows, wide):
     return [struct.pack(f"<{len(rows) + 2}I", len(rows), *offsets) + header + b"".join(samples)]
 
 
-LAYOUTS = {
-    "npy": npy,
-    "megatron": megatron,
-    "datatrove": datatrove,
-    "nanogpt": nanogpt,
-    "llm.c": llmc,
-    "mds": mds,
-}
+LAYOUTS = {"npy": npy, "megatron": megatron, "datatrove": datatrove, "nanogpt": nanogpt, "llm.c": llmc, "mds": mds}
 
 
 def content(path):
