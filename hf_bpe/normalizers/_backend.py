@@ -6,12 +6,16 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.normalizers._growth import check_growth_of_text, total_growth
 from hf_bpe.normalizers._steps import FIELDS, Step
+from hf_bpe.pretokenizers._pattern import WHITE_SPACE
+
+if TYPE_CHECKING:
+    from tokenizers.normalizers import Normalizer
 
 ByteAlignment = tuple[bytes, Sequence[int], Sequence[int]]
 """Normalized text, and the begin and end of the original bytes of each of its bytes."""
@@ -51,11 +55,12 @@ class Backend:
         self._known: dict[str, ByteAlignment] = {}  # of short texts
 
     @cached_property
-    def _normalizer(self) -> Any:
+    def _normalizers(self) -> list[Normalizer]:
+        """Those of `tokenizers` that apply the steps from each one on."""
         from tokenizers import normalizers  # takes time to import, and most text does not need it
 
         made = [*map(_made, self._steps)]
-        return made[0] if len(made) == 1 else normalizers.Sequence(made)
+        return [normalizers.Sequence(made[first:]) for first in range(len(made))]
 
     def apply(self, text: str) -> str:
         """Return the normalized text.
@@ -67,13 +72,13 @@ class Backend:
 
     def _apply(self, text: str) -> str:
         check_growth_of_text(self._growth, text)
+        if not self._has_expression:
+            return self._apply_steps(text)
         with panics_as_errors():
-            if not self._has_expression:
-                return str(self._normalizer.normalize_str(text))
             from tokenizers import NormalizedString
 
             string = NormalizedString(text)
-            self._normalizer.normalize(string)
+            self._normalizers[0].normalize(string)
             new = str(string.normalized)
             first = string.slice((0, 1))
             if new and not (first and first.original):
@@ -83,6 +88,16 @@ class Backend:
                     "one that matches some text"
                 )
             return new
+
+    def _apply_steps(self, text: str) -> str:
+        # A call of `tokenizers` takes as long as Python takes for a line of text.
+        for number, step in enumerate(self._steps):
+            new = _apply_step(step, text)
+            if new is None:
+                with panics_as_errors():
+                    return str(self._normalizers[number].normalize_str(text))
+            text = new
+        return text
 
     def align(self, text: str) -> ByteAlignment:
         """Return the normalized text with its places.
@@ -106,7 +121,7 @@ class Backend:
         self._apply(text)  # raises an error for what has no defined result
         with panics_as_errors():
             string = PreTokenizedString(text)
-            string.normalize(self._normalizer.normalize)
+            string.normalize(self._normalizers[0].normalize)
             pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated").pre_tokenize(string)
             splits = cast("list[tuple[str, tuple[int, int], Any]]", string.get_splits("original", "byte"))
         data, begins, ends = bytearray(), [], []
@@ -141,7 +156,22 @@ def unmoved(text: str) -> ByteAlignment:
     return data, range(len(data)), range(1, len(data) + 1)
 
 
-def _made(step: Step) -> Any:
+def _apply_step(step: Step, text: str) -> str | None:
+    """Return what a step without an expression makes of text; None if only `tokenizers` knows."""
+    kind = step["type"]
+    if kind == "Replace":
+        return text.replace(step["pattern"]["String"], step["content"])
+    if kind == "Prepend":
+        return text and step["prepend"] + text
+    if kind == "Strip":
+        text = text.lstrip(WHITE_SPACE) if step["strip_left"] else text
+        return text.rstrip(WHITE_SPACE) if step["strip_right"] else text
+    if not text.isascii():
+        return None
+    return text.lower() if kind == "Lowercase" else text
+
+
+def _made(step: Step) -> Normalizer:
     """Return the normalizer of `tokenizers`."""
     from tokenizers import Regex, normalizers
 
@@ -149,4 +179,5 @@ def _made(step: Step) -> Any:
     if step["type"] == "Replace":
         [(syntax, text)] = step["pattern"].items()
         arguments[0] = Regex(text) if syntax == "Regex" else text
-    return getattr(normalizers, step["type"])(*arguments)
+    made: Normalizer = getattr(normalizers, step["type"])(*arguments)
+    return made

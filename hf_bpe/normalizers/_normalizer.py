@@ -199,10 +199,6 @@ class Normalizer:
         """
         if self.is_local and text.isascii():
             return text.lower() if self._lowers else text
-        if len(self._replaced) == self._length:
-            for char in self._replaced:
-                text = text.replace(char, " ")
-            return text
         if len(self._forms) == self._length:
             return self._apply_in_pieces(text, "\n ")
         return self._backend.apply(text)
