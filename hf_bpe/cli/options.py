@@ -8,11 +8,11 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import typer
 
-from hf_bpe._utils.arguments import option_fields, paragraphs_of
+from hf_bpe._utils.arguments import Function, option_fields, paragraphs_of
 
 EXAMPLE = "\b\nExample:\n  "  # \b keeps the line breaks
 SPLIT = (
@@ -25,7 +25,8 @@ _INT = re.compile(r"0|[1-9][0-9]{0,17}")
 _METAVARS = {int: "N", float: "X"}
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "ki": 1024, "mi": 1024**2}
 
-Command = Callable[..., None]
+Options = Mapping[str, tuple[object, object]]
+"""Name → annotation and default of options of a command."""
 
 
 def option(help: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
@@ -40,7 +41,7 @@ def option(help: str, *names: str, panel: str | None = None, **settings: Any) ->
     return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
 
 
-def options_of(options: type, **settings: Any) -> dict[str, tuple[Any, Any]]:
+def options_of(options: type, **settings: Any) -> Options:
     """Return name → annotation and default of the options of a command that are fields of a dataclass.
 
     The help is the first sentence of a field's paragraph, and `more`. Another type on the command line, whose default
@@ -62,33 +63,40 @@ def options_of(options: type, **settings: Any) -> dict[str, tuple[Any, Any]]:
     return made
 
 
-def adds_options(
-    added: Mapping[str, tuple[Any, Any]], arguments: Callable[[dict[str, Any]], dict[str, Any]], after: str = ""
-) -> Callable[[Command], Command]:
-    """Return a decorator that adds options to a command.
+def takes(
+    make: Callable[..., object], options: Options | None = None, *, parameter: str = ""
+) -> Callable[[Function], Function]:
+    """Return a decorator that gives a command options: those without a default first, the others last.
 
     Args:
-        added: name → annotation and default.
-        arguments: returns what the command takes by `**`, given all values.
-        after: the parameter that they follow, if it is not the last one.
+        make: what is called with the values of the options by name.
+        options: the options; by default the parameters of `make`.
+        parameter: the parameter of the command that gets the result, in the place of which the options stand.
     """
+    if options is None:
+        parameters = inspect.signature(make, eval_str=True).parameters
+        options = {name: (each.annotation, each.default) for name, each in parameters.items()}
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in options.items()
+    ]
+    required = [each for each in added if each.default is inspect.Parameter.empty]
+    others = [each for each in added if each not in required]
 
-    def decorate(command: Command) -> Command:
-        *own, _ = inspect.signature(command, eval_str=True).parameters.values()
-        parameters = [
-            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
-            for name, (annotation, default) in added.items()
-        ]
-        place = [each.name for each in own].index(after) + 1 if after else len(own)
-        parameters = [*own[:place], *parameters, *own[place:]]
+    def decorate(command: Function) -> Function:
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        placed = [part for each in own for part in (others if each.name == parameter else [each])]
+        shown = [*required, *placed, *([] if parameter else others)]
 
         @functools.wraps(command)
-        def run(**values: Any) -> None:
-            command(**{each.name: values[each.name] for each in own}, **arguments(values))
+        def run(**values: object) -> object:
+            made = make(**{each.name: values.pop(each.name) for each in added})
+            return command(**values, **({parameter: made} if parameter else {}))
 
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        return run
+        shown = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in shown]
+        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in shown}
+        return cast("Function", run)
 
     return decorate
 

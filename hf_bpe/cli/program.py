@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import os
 import shlex
 import signal
@@ -22,7 +21,7 @@ from hf_bpe._version import __version__
 from hf_bpe.cli import messages
 from hf_bpe.cli.errors import error_message, no_such_command, usage_message, words_of_shell
 from hf_bpe.cli.messages import colored_help, log_to_stderr, say
-from hf_bpe.cli.options import EXAMPLE, PlainValues, option
+from hf_bpe.cli.options import EXAMPLE, PlainValues, option, takes
 from hf_bpe.cli.panels import write_commands, write_options
 from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, set_downloads
 
@@ -149,17 +148,13 @@ EDIT = "Edit a vocabulary"
 CONVERT = "Convert, inspect, verify"
 HELP = "Help"
 
-# Name → its option, and what it does. `download` is for commands that load a tokenizer.
-SWITCHES: dict[str, tuple[Any, Callable[[], None]]] = {
-    "quiet": (
-        option("Print only results, warnings and errors.", "--quiet", "-q", panel="Output"),
-        lambda: messages.set_level(messages.QUIET),
-    ),
-    "verbose": (
-        option("For an error, also print where it was raised.", "--verbose", "-v", panel="Output"),
-        lambda: messages.set_level(messages.VERBOSE),
-    ),
-    "download": (option(DOWNLOAD_HELP, "--download", panel="Machine"), lambda: set_downloads(True)),
+_QUIET_HELP = "Print only results, warnings and errors."
+_VERBOSE_HELP = "For an error, also print where it was raised."
+# The options of most commands. `download` is for those that load a tokenizer.
+SWITCHES = {
+    "quiet": (Annotated[bool, option(_QUIET_HELP, "--quiet", "-q", panel="Output")], False),
+    "verbose": (Annotated[bool, option(_VERBOSE_HELP, "--verbose", "-v", panel="Output")], False),
+    "download": (Annotated[bool, option(DOWNLOAD_HELP, "--download", panel="Machine")], False),
 }
 
 
@@ -176,25 +171,19 @@ def command(
     switches = {name: switch for name, switch in SWITCHES.items() if loads_tokenizer or name != "download"}
 
     def decorate(function: Function) -> Function:
-        own = [*inspect.signature(function, eval_str=True).parameters.values()]
-        shared = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, switch])
-            for name, (switch, _) in switches.items()
-        ]
-
-        @functools.wraps(function)
-        def run(**values: Any) -> Any:
-            for name, (_, set_it) in switches.items():
-                if values.pop(name):
-                    set_it()
-            return function(**values)
-
-        run.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+        run = takes(_set_switches, switches)(function)
         app.command(cls=InterruptibleCommand, rich_help_panel=group, **settings)(run)
         return function
 
     return decorate
+
+
+def _set_switches(quiet: bool, verbose: bool, download: bool = False) -> None:
+    if quiet:
+        messages.set_level(messages.QUIET)
+    if verbose:
+        messages.set_level(messages.VERBOSE)
+    set_downloads(download)
 
 
 def main() -> None:

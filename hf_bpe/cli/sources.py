@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from hf_bpe import counting
+from hf_bpe._utils.arguments import Function
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import QUIET, level, say
-from hf_bpe.cli.options import Command, adds_options, argument, option, options_of
+from hf_bpe.cli.options import Options, argument, option, options_of, takes
 from hf_bpe.counting._locations import FileFormat
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
 from hf_bpe.reference._options import LearningOptions
@@ -58,6 +59,8 @@ SplitSpecialTokens = Annotated[bool, _text_option("Encode special tokens as ordi
 
 _WORKERS_HELP = "Number of threads or processes; the result does not depend on it."
 STDIN = "-"
+Running = dict[str, Any]
+"""The arguments by name of functions that count text, and perhaps learn merges; see `reads_text`."""
 
 _PROGRESS_HELP = "Show progress bars with rate and time left."
 Progress = Annotated[bool | None, option(_PROGRESS_HELP, panel="Output", show_default="on a terminal")]
@@ -70,8 +73,8 @@ _line = _text_option(_LINE_HELP, metavar="N", min=1, show_default="256 MiB")
 _memory = option(_MEMORY_HELP, metavar="SIZE", panel="Machine", show_default="no limit")
 
 # Name → annotation and default of each option. `_READING` goes into each Source, the others to the library.
-_WEIGHT: dict[str, tuple[Any, Any]] = {"weight": (Annotated[list[str] | None, _weight], None)}
-_READING: dict[str, tuple[Any, Any]] = {
+_WEIGHT: Options = {"weight": (Annotated[list[str] | None, _weight], None)}
+_READING: Options = {
     "format": (InputFormat, None),
     "column": (TextColumn, "text"),
     "errors": (Annotated[Errors, _text_option(_ERRORS_HELP)], "strict"),
@@ -79,20 +82,19 @@ _READING: dict[str, tuple[Any, Any]] = {
     "max_document_bytes": (Annotated[int | None, _cap], None),
     "max_line_bytes": (Annotated[int, _line], LINE_BYTES),
 }
-_RUNNING: dict[str, tuple[Any, Any]] = {
+_RUNNING: Options = {
     "workers": (Workers, None),
     "max_memory": (Annotated[str | None, _memory], None),
     "work_dir": (Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")], None),
     "progress": (Progress, None),
 }
 _LEARNING = options_of(LearningOptions, panel="Vocabulary")
-_PARAMETERS = {"workers": "num_workers", "progress": "show_progress"}
 
 
-def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[Command], Command]:
+def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[Function], Function]:
     """Return a decorator that adds the options for reading text to a command.
 
-    The command takes the context, for `named_sources`, and `**running`: the arguments of functions of the library that
+    The command takes the context, for `named_sources`, and `running`: the arguments of functions of the library that
     count text, `num_workers`, `max_memory`, `show_progress` and, if it counts, `work_dir`; and if it learns merges,
     `LearningKeywords`.
 
@@ -100,16 +102,15 @@ def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[Comman
         counts: whether the command has weights and checkpoints.
         learns: whether it has the options for choosing merges.
     """
-    learning = _LEARNING if learns else {}
-    added = {**learning, **(_WEIGHT if counts else {}), **_READING, **_RUNNING}
+    added = {**(_LEARNING if learns else {}), **(_WEIGHT if counts else {}), **_READING, **_RUNNING}
     if not counts:
         del added["work_dir"]
 
-    def arguments(values: dict[str, Any]) -> dict[str, Any]:
-        named = {_PARAMETERS.get(name, name): values[name] for name in (*learning, *_RUNNING) if name in added}
-        return {**named, "show_progress": shows_progress(values["progress"])}
+    def running(workers: int | None, progress: bool | None, **values: object) -> Running:
+        named = {name: value for name, value in values.items() if name not in ("weight", *_READING)}
+        return {**named, "num_workers": workers, "show_progress": shows_progress(progress)}
 
-    return adds_options(added, arguments)
+    return takes(running, added, parameter="running")
 
 
 @contextlib.contextmanager

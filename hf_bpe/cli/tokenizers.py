@@ -18,7 +18,7 @@ from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.errors import closest
 from hf_bpe.cli.messages import phase, warnings_said
-from hf_bpe.cli.options import SPLIT, option
+from hf_bpe.cli.options import SPLIT, Options, option, takes
 
 if TYPE_CHECKING:
     from hf_bpe.analysis._tokenizers import AnyTokenizer
@@ -34,11 +34,36 @@ RankPattern = Annotated[
     str, option(PATTERN_HELP, "--pattern", metavar="PATTERN", panel="Text", show_default="from the file")
 ]
 
+ROLES = {
+    "bos_token": "that begins a text",
+    "eos_token": "that ends a text",
+    "pad_token": "that fills up shorter texts of a batch",
+    "unk_token": "for what has no other token",
+}
+"""The roles that options give to special tokens, and what each token is for."""
+
+Roles = dict[str, str]
+"""Role → token."""
+
+_ROLE_HELP = "The special token {}; it need not be listed as one."
+_ROLE_OPTIONS: Options = {
+    role: (Annotated[str | None, option(_ROLE_HELP.format(what), metavar="TEXT", panel="Special tokens")], None)
+    for role, what in ROLES.items()
+}
+
 _SUFFIXES = frozenset((".gguf", ".tiktoken", ".model"))
 _MAX_BESIDE = 1000  # how many names beside a missing one are looked at
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
 _FILE_SUFFIXES = _SUFFIXES | {".json", ".txt"}  # of files with a tokenizer, not of repositories
+
+
+def _given_roles(**tokens: str | None) -> Roles:
+    return {role: token for role, token in tokens.items() if token is not None}
+
+
+takes_roles = takes(_given_roles, _ROLE_OPTIONS, parameter="roles")
+"""Gives a command the options of `ROLES`, and its parameter `roles` the tokens that are given."""
 
 
 class _Downloads:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,15 @@ from hf_bpe.cli.messages import report_done, say
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
 from hf_bpe.cli.program import TRAIN, command
-from hf_bpe.cli.sources import SOURCE_HELP, WEIGHT_HELP, check_weights, named_sources, parse_share, reads_text
+from hf_bpe.cli.sources import (
+    SOURCE_HELP,
+    WEIGHT_HELP,
+    Running,
+    check_weights,
+    named_sources,
+    parse_share,
+    reads_text,
+)
 
 if TYPE_CHECKING:
     from hf_bpe.counting import WordCounts
@@ -48,6 +56,7 @@ _Top = Annotated[int, option("Print the N commonest pre-tokens with their counts
 @command(group=TRAIN, epilog=EXAMPLE + _COUNT_EXAMPLE, loads_tokenizer=False)
 @reads_text()
 def count(
+    *,
     context: typer.Context,
     sources: Annotated[list[str], argument("SOURCE", SOURCE_HELP)],
     output: _OptionalOutput = None,
@@ -58,7 +67,7 @@ def count(
     top: _Top = 0,
     force: Force = False,
     as_json: Json = False,
-    **running: Any,
+    running: Running,
 ) -> None:
     """Count the pre-tokens of text, for train.
 

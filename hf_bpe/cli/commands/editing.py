@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,12 +14,11 @@ from hf_bpe._utils.visible import counted
 from hf_bpe.cli.commands.training import COUNTS_HELP
 from hf_bpe.cli.id_files import distinct_ids
 from hf_bpe.cli.messages import phase, report_done, warnings_said
-from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least, takes
 from hf_bpe.cli.outputs import Force, check_file, check_folder
 from hf_bpe.cli.program import EDIT, command
-from hf_bpe.cli.roles import BosToken, EosToken, PadToken, UnkToken, given_roles
-from hf_bpe.cli.sources import SOURCE_HELP, check_text_or_counts, reads_text, text_or_counts
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, save
+from hf_bpe.cli.sources import SOURCE_HELP, Running, check_text_or_counts, reads_text, text_or_counts
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, Roles, load, save, takes_roles
 
 if TYPE_CHECKING:
     from hf_bpe.editing import Edited
@@ -42,21 +40,60 @@ _SIZE_HELP = "Number of tokens to reach, with added ones."
 _REACH_HELP = "With --counts, the number of tokens to reach, with added ones."
 _TOKEN_HELP = "A special token, which gets the lowest unused id."
 
-_Source = Annotated[str, argument("IN", FOLDER_HELP)]
-_Output = Annotated[Path, option("The folder to save in; created if needed.", "--output", "-o", metavar="FOLDER")]
-_Remap = Annotated[Path | None, option(_REMAP_HELP, "--remap", metavar="FILE")]
+
+@dataclass(frozen=True)
+class _Edit:
+    """The tokenizer that a command edits, and where the result is saved.
+
+    Attributes:
+        source: where the tokenizer is.
+        output: the folder to save in.
+        remap: the file of the remap.
+        pattern: how the tokenizer splits text, if its file does not say so.
+        force: whether what is there may be replaced.
+        as_json: whether to report in JSON.
+    """
+
+    source: Annotated[str, argument("IN", FOLDER_HELP)]
+    output: Annotated[Path, option("The folder to save in; created if needed.", "--output", "-o", metavar="FOLDER")]
+    remap: Annotated[Path | None, option(_REMAP_HELP, "--remap", metavar="FILE")] = None
+    pattern: RankPattern = "auto"
+    force: Force = False
+    as_json: Json = False
+
+    def load(self) -> Definition:
+        """Return the tokenizer, after a check of what will be written."""
+        check_folder(self.output, self.force)
+        check_file(self.remap, self.force)
+        return load(self.source, self.pattern)
+
+    def save(self, definition: Definition, edited: Edited, **roles: str) -> None:
+        """Save a tokenizer with an edited model, its remap, and report what was done."""
+        from hf_bpe.editing._edited_definition import edited as edited_definition
+
+        with phase("editing"):
+            new, remap = edited_definition(definition, *edited)
+        save(replace(new, settings={**new.settings, **roles}), self.output)
+        if self.remap is not None:
+            remap.save(self.remap)
+        number, removed, added = new.size, len(remap.removed), len(remap.added)
+        changes = [f"{verb} {counted(by, 'token')}" for verb, by in (("removed", removed), ("added", added)) if by]
+        what = f"{' and '.join(changes)}: {number - added + removed:,} → {number:,}"
+        what = what if changes else f"{counted(number, 'token')}, the same as before"
+        values = {"folder": str(self.output), "vocab_size": number, "removed": removed, "added": added}
+        report_done(f"{what}; saved in {self.output}", values, self.as_json)
+
+
+_edits = takes(_Edit, parameter="edit")
 
 
 @command(group=EDIT, epilog=EXAMPLE + "hf-bpe truncate my-tokenizer -o smaller --vocab-size 8000")
+@_edits
 def truncate(
-    source: _Source,
-    output: _Output,
+    *,
     vocab_size: Annotated[int, option(_SIZE_HELP, metavar="N", parser=size_of_at_least(1))],
     renumber: Annotated[bool, option(_RENUMBER_HELP, "--renumber")] = False,
-    remap: _Remap = None,
-    pattern: RankPattern = "auto",
-    force: Force = False,
-    as_json: Json = False,
+    edit: _Edit,
 ) -> None:
     """Remove the last merges.
 
@@ -64,13 +101,12 @@ def truncate(
     """
     from hf_bpe import editing
 
-    _check_outputs(output, remap, force)
-    definition = load(source, pattern)
+    definition = edit.load()
     edited = editing.truncate(definition.model, vocab_size, reserved=definition.added_tokens)
     if renumber:
         dense = editing.renumber(edited.model)
         edited = editing.Edited(dense.model, edited.remap.then(dense.remap))
-    _save(definition, edited, output, remap, as_json)
+    edit.save(definition, edited)
 
 
 @command(
@@ -80,21 +116,18 @@ def truncate(
     + "  hf-bpe extend gpt2 --counts finnish.counts -o gpt2-finnish --add 2000",
 )
 @reads_text(learns=True)
+@_edits
 def extend(
+    *,
     context: typer.Context,
-    source: _Source,
-    output: _Output,
     add: Annotated[int, option("Number of tokens to add.", metavar="N", parser=size_of_at_least(0))],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
     counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE")] = None,
     character_coverage: Annotated[
         float | None, option(_COVERAGE_HELP, metavar="X", min=0, max=1, show_default="no new ones")
     ] = None,
-    remap: _Remap = None,
-    pattern: RankPattern = "auto",
-    force: Force = False,
-    as_json: Json = False,
-    **running: Any,
+    edit: _Edit,
+    running: Running,
 ) -> None:
     """Learn more tokens from text, and keep the old ids.
 
@@ -104,12 +137,11 @@ def extend(
     from hf_bpe import editing
 
     check_text_or_counts(context, sources, counts)
-    _check_outputs(output, remap, force)
-    definition = load(source, pattern)
+    definition = edit.load()
     if definition.model.normalizer is not None and counts is not None:
         raise ValueError(
-            f"{source} normalizes text ({definition.model.normalizer}), but it is unknown whether the text of {counts} "
-            "was normalized; give the text instead of --counts"
+            f"{edit.source} normalizes text ({definition.model.normalizer}), but it is unknown whether the text of "
+            f"{counts} was normalized; give the text instead of --counts"
         )
     with text_or_counts(context, sources, counts) as input, warnings_said():
         edited = editing.extend(
@@ -120,7 +152,7 @@ def extend(
             character_coverage=character_coverage,
             **running,
         )
-    _save(definition, edited, output, remap, as_json)
+    edit.save(definition, edited)
 
 
 @command(
@@ -129,17 +161,14 @@ def extend(
     + "hf-bpe prune gpt2 -o gpt2-code --counts code.counts --vocab-size 30000\n"
     + "  hf-bpe prune gpt2 -o gpt2-code --keep code.npy",
 )
+@_edits
 def prune(
-    source: _Source,
-    output: _Output,
+    *,
     counts: Annotated[Path | None, option(_COUNTS_HELP, metavar="FILE")] = None,
     vocab_size: Annotated[int | None, option(_REACH_HELP, metavar="N", parser=size_of_at_least(1))] = None,
     min_count: Annotated[int | None, option(_MIN_HELP, metavar="N", min=0)] = None,
     keep: Annotated[Path | None, option(_KEEP_HELP, metavar="FILE")] = None,
-    remap: _Remap = None,
-    pattern: RankPattern = "auto",
-    force: Force = False,
-    as_json: Json = False,
+    edit: _Edit,
 ) -> None:
     """Remove the least used tokens, or all but some.
 
@@ -154,8 +183,7 @@ def prune(
             "--min-count N. --keep can be combined with the others",
             param_hint="'--counts'",
         )
-    _check_outputs(output, remap, force)
-    definition = load(source, pattern)
+    definition = edit.load()
     edited = editing.prune(
         definition.model,
         keep=None if keep is None else _ids(keep, definition),
@@ -164,25 +192,20 @@ def prune(
         min_count=min_count,
         reserved=definition.added_tokens,
     )
-    _save(definition, edited, output, remap, as_json)
+    edit.save(definition, edited)
 
 
 @command(
     group=EDIT,
     epilog=EXAMPLE + "hf-bpe add-special-tokens my-tokenizer '<|user|>' --pad-token '<|pad|>' -o chat-tokenizer",
 )
+@_edits
+@takes_roles
 def add_special_tokens(
-    source: _Source,
-    output: _Output,
+    *,
     tokens: Annotated[list[str] | None, argument("TOKEN", _TOKEN_HELP, show_default=False)] = None,
-    bos_token: BosToken = None,
-    eos_token: EosToken = None,
-    pad_token: PadToken = None,
-    unk_token: UnkToken = None,
-    remap: _Remap = None,
-    pattern: RankPattern = "auto",
-    force: Force = False,
-    as_json: Json = False,
+    roles: Roles,
+    edit: _Edit,
 ) -> None:
     """Add special tokens, or give them roles.
 
@@ -191,26 +214,20 @@ def add_special_tokens(
     """
     from hf_bpe import editing
 
-    roles = given_roles(bos_token, eos_token, pad_token, unk_token)
     if not tokens and not roles:
         raise typer.BadParameter("expected special tokens, or an option such as --pad-token", param_hint="'TOKEN'")
-    _check_outputs(output, remap, force)
-    definition = load(source, pattern)
+    definition = edit.load()
     contents = {*map(str, definition.added_tokens.values())}
     new = [*(tokens or []), *dict.fromkeys(each for each in roles.values() if each not in {*contents, *(tokens or [])})]
     edited = editing.add_special_tokens(definition.model, new, reserved=definition.added_tokens)
-    _save(definition, edited, output, remap, as_json, roles)
+    edit.save(definition, edited, **roles)
 
 
 @command(group=EDIT, epilog=EXAMPLE + "hf-bpe pad my-tokenizer -o padded --multiple 64")
+@_edits
 def pad(
-    source: _Source,
-    output: _Output,
     multiple: Annotated[int, option("Make the number of ids a multiple of this.", metavar="N", min=1)],
-    remap: _Remap = None,
-    pattern: RankPattern = "auto",
-    force: Force = False,
-    as_json: Json = False,
+    edit: _Edit,
 ) -> None:
     """Pad the vocabulary to a multiple of a number.
 
@@ -218,44 +235,9 @@ def pad(
     """
     from hf_bpe import editing
 
-    _check_outputs(output, remap, force)
-    definition = load(source, pattern)
+    definition = edit.load()
     edited = editing.pad_to_multiple_of(definition.model, multiple, reserved=definition.added_tokens)
-    _save(definition, edited, output, remap, as_json)
-
-
-def _check_outputs(folder: Path, remap: Path | None, force: bool) -> None:
-    check_folder(folder, force)
-    check_file(remap, force)
-
-
-def _save(
-    definition: Definition,
-    edited: Edited,
-    folder: Path,
-    remap_file: Path | None,
-    as_json: bool,
-    roles: Mapping[str, str] | None = None,
-) -> None:
-    from hf_bpe.editing._edited_definition import edited as edited_definition
-
-    with phase("editing"):
-        new, remap = edited_definition(definition, *edited)
-    new = replace(new, settings={**new.settings, **(roles or {})})
-    save(new, folder)
-    if remap_file is not None:
-        remap.save(remap_file)
-    number, removed, added = new.size, len(remap.removed), len(remap.added)
-    values = {"folder": str(folder), "vocab_size": number, "removed": removed, "added": added}
-    report_done(f"{_what_changed(number, removed, added)}; saved in {folder}", values, as_json)
-
-
-def _what_changed(number: int, removed: int, added: int) -> str:
-    """Return how many tokens were added and removed, and how many there were and are."""
-    changes = [f"{verb} {counted(by, 'token')}" for verb, by in (("removed", removed), ("added", added)) if by]
-    if not changes:
-        return f"{counted(number, 'token')}, the same as before"
-    return f"{' and '.join(changes)}: {number - added + removed:,} → {number:,}"
+    edit.save(definition, edited)
 
 
 def _ids(path: Path, definition: Definition) -> list[int]:

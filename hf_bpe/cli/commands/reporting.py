@@ -17,7 +17,7 @@ from hf_bpe.cli.messages import say, show_result
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file
 from hf_bpe.cli.program import LOOK, command
-from hf_bpe.cli.sources import SOURCE_HELP, named_sources, reads_text, refuse_source_options
+from hf_bpe.cli.sources import SOURCE_HELP, Running, named_sources, reads_text, refuse_source_options
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, load_several, tokenizer_name
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ _Html = Annotated[Path | None, option(_HTML_HELP, "--html", metavar="FILE")]
 @command(group=LOOK, epilog=EXAMPLE + _REPORT_EXAMPLE)
 @reads_text(counts=False)
 def report(
+    *,
     context: typer.Context,
     folder: Annotated[str, argument("FOLDER", FOLDER_HELP)],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP, show_default=False)] = None,
@@ -60,7 +61,7 @@ def report(
     html: _Html = None,
     pattern: RankPattern = "auto",
     force: Force = False,
-    **running: Any,
+    running: Running,
 ) -> None:
     """Measure how well a tokenizer fits texts.
 
@@ -87,6 +88,7 @@ def report(
 @command(group=LOOK, epilog=EXAMPLE + _COMPARE_EXAMPLE)
 @reads_text(counts=False)
 def compare(
+    *,
     context: typer.Context,
     folders: Annotated[list[str], argument("FOLDER", f"Two or more. {FOLDER_HELP}")],
     on: Annotated[list[str] | None, option(SOURCE_HELP, metavar="SOURCE")] = None,
@@ -98,7 +100,7 @@ def compare(
     html: _Html = None,
     pattern: RankPattern = "auto",
     force: Force = False,
-    **running: Any,
+    running: Running,
 ) -> None:
     """Compare how well tokenizers fit the same texts.
 

@@ -14,7 +14,7 @@ from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe._utils.processes import threads_of
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import report_done
-from hf_bpe.cli.options import EXAMPLE, Json, adds_options, argument, option, options_of
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option, options_of, takes
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
 from hf_bpe.cli.program import SWITCHES, USE, command
 from hf_bpe.cli.sources import (
@@ -58,12 +58,16 @@ _OF_MERGING = {"merge", "force", "as_json", *SWITCHES}
     + "  hf-bpe encode-files my-tokenizer corpus/ -o data/corpus --format megatron --work-dir work\n"
     + "  hf-bpe encode-files --merge data/corpus",
 )
-@adds_options(_OPTIONS, lambda values: {name: values[name] for name in _OPTIONS if values[name] is not None}, "output")
+@takes(
+    lambda **values: {name: value for name, value in values.items() if value is not None}, _OPTIONS, parameter="options"
+)
 def encode_files(
+    *,
     context: typer.Context,
     folder: Annotated[str | None, argument("FOLDER", FOLDER_HELP)] = None,
     files: ManySources = None,
     output: Annotated[Path | None, option(_OUTPUT_HELP, "--output", "-o", metavar="FILE")] = None,
+    options: dict[str, Any],
     merge: Annotated[Path | None, option(_MERGE_HELP, metavar="OUT")] = None,
     work_dir: Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")] = None,
     input_format: Annotated[FileFormat | None, option(FORMAT_HELP, panel="Text", show_default=FORMAT_DEFAULT)] = None,
@@ -74,7 +78,6 @@ def encode_files(
     pattern: RankPattern = "auto",
     force: Force = False,
     as_json: Json = False,
-    **options: Any,
 ) -> None:
     """Encode text to files of token ids, for training.
 

@@ -16,9 +16,8 @@ from hf_bpe.cli.messages import say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_folder, is_resumed
 from hf_bpe.cli.program import TRAIN, command
-from hf_bpe.cli.roles import ROLES, BosToken, EosToken, PadToken, UnkToken, given_roles
-from hf_bpe.cli.sources import SOURCE_HELP, check_text_or_counts, reads_text, text_or_counts
-from hf_bpe.cli.tokenizers import FOLDER_HELP, load, save
+from hf_bpe.cli.sources import SOURCE_HELP, Running, check_text_or_counts, reads_text, text_or_counts
+from hf_bpe.cli.tokenizers import FOLDER_HELP, ROLES, Roles, load, save, takes_roles
 from hf_bpe.reference._options import InitialAlphabet
 from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
 
@@ -59,7 +58,9 @@ _NORMALIZER_HELP = "Normalize text first: NFC, NFD, NFKC, NFKD, Lowercase or ano
 
 @command(group=TRAIN, epilog=EXAMPLE + _TRAIN_EXAMPLE + _PIPE_EXAMPLE + _COUNTS_EXAMPLE)
 @reads_text(learns=True)
+@takes_roles
 def train(
+    *,
     context: typer.Context,
     output: Annotated[Path, option("The folder to save in; created if needed.", "--output", "-o", metavar="FOLDER")],
     sources: Annotated[list[str] | None, argument("SOURCE", SOURCE_HELP)] = None,
@@ -73,10 +74,7 @@ def train(
         list[str] | None,
         option(_SPECIAL_HELP, metavar="TEXT"),
     ] = None,
-    bos_token: BosToken = None,
-    eos_token: EosToken = None,
-    pad_token: PadToken = None,
-    unk_token: UnkToken = None,
+    roles: Roles,
     pattern: Annotated[str, option(_PATTERN_HELP, metavar="PATTERN")] = "auto",
     normalizer: Annotated[str | None, option(_NORMALIZER_HELP, metavar="NAME", panel="Text")] = None,
     initial: Annotated[str | None, option(_INITIAL_HELP, metavar="FOLDER", panel="Vocabulary")] = None,
@@ -111,7 +109,7 @@ def train(
     colon_space: Annotated[bool, option(_COLON_HELP, "--colon-space", panel="Superwords")] = False,
     force: Force = False,
     as_json: Json = False,
-    **running: Any,
+    running: Running,
 ) -> None:
     """Train a tokenizer on text or on counts.
 
@@ -144,7 +142,6 @@ def train(
     for folder in folders:
         check_folder(folder, force or is_resumed(work_dir, COUNTING_LOG, MERGES_LOG))
     first = None if initial is None else _load_without_added_tokens(initial)
-    roles = given_roles(bos_token, eos_token, pad_token, unk_token)
     listed = [*dict.fromkeys([*(special_token or []), *roles.values()])]
     options: dict[str, Any] = {
         "special_tokens": listed or None,
@@ -160,7 +157,7 @@ def train(
         "vocab_size" if vocab_size else "num_merges": sizes[0] if superwords_after and len(sizes) == 1 else sizes,
     }
     if first is None and learns_characters(options):
-        options["unk_token"] = unk_token
+        options["unk_token"] = roles.get("unk_token")
     with text_or_counts(context, sources, counts) as input, warnings_said():
         if superwords_after:
             options["superwords"] = hf_bpe.training.Superwords(
