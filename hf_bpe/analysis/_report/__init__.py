@@ -6,8 +6,6 @@ import datetime
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,14 +18,13 @@ from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.analysis._merge_tree import merge_tree
 from hf_bpe.analysis._report.contents import contents
-from hf_bpe.analysis._report.figures import CurveMerges, Figures, whole, with_parity
+from hf_bpe.analysis._report.figures import Figures, compression_curves, whole, why_no_curve, with_parity
 from hf_bpe.analysis._report.measuring import (
     BYTES,
     LATIN,
     SCRIPTS,
     TOKENS,
     UNNAMED,
-    Cut,
     Measure,
     Texts,
     Totals,
@@ -43,7 +40,6 @@ from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._provenance import short_digest
 from hf_bpe.counting._count import CountingOptions
-from hf_bpe.formats._pipeline import Pipeline
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -150,7 +146,8 @@ def report(
     trees = tuple(merge_tree(tokenizer, token) for token in trees_of)
     options = CountingOptions(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
     require_core("reports")
-    [result] = _reports([tokenizer], None if name is None else [name], texts, reference, translations, options)
+    name = _name(tokenizer) if name is None else name
+    [result] = _reports([(name, tokenizer)], texts, reference, translations, options)
     return replace(result, trees=trees)
 
 
@@ -185,24 +182,16 @@ def compare(
     >>> [(report.name, report.total.tokens) for report in found.reports]
     [('small', 16), ('large', 9)]
     """
-    if not isinstance(tokenizers, Mapping):
+    if isinstance(tokenizers, Mapping):
+        named = [(str(name), each) for name, each in tokenizers.items()]
+    else:
         check_sequence("tokenizers", tokenizers, "a list of tokenizers, or a dict that gives them names")
-    names = [*map(str, tokenizers)] if isinstance(tokenizers, Mapping) else None
-    listed = [*tokenizers.values()] if isinstance(tokenizers, Mapping) else [*tokenizers]
-    if len(listed) < 2:
-        raise ValueError(f"tokenizers: expected two or more to compare, got {len(listed)}")
+        named = [*zip(_unique_names(map(_name, tokenizers)), tokenizers, strict=True)]
+    if len(named) < 2:
+        raise ValueError(f"tokenizers: expected two or more to compare, got {len(named)}")
     options = CountingOptions(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
     require_core("reports")
-    return Comparison(tuple(_reports(listed, names, texts, reference, translations, options)))
-
-
-def _cut(pipeline: Pipeline) -> Cut:
-    return Cut(pipeline.model.pre_tokenizer, pipeline.model.normalization)
-
-
-def _special_tokens(pipeline: Pipeline) -> list[str]:
-    special = [token.content for token in pipeline.added_tokens.values() if token.special]
-    return [content for content in special if len(content.encode()) > 1]
+    return Comparison(tuple(_reports(named, texts, reference, translations, options)))
 
 
 def _name(tokenizer: AnyTokenizer) -> str:
@@ -211,71 +200,50 @@ def _name(tokenizer: AnyTokenizer) -> str:
 
 
 def _reports(
-    tokenizers: Sequence[AnyTokenizer],
-    names: Sequence[str] | None,
+    tokenizers: Sequence[tuple[str, AnyTokenizer]],
     texts: Texts | Mapping[str, Texts],
     reference: str | None,
     translations: bool,
     options: CountingOptions,
 ) -> list[Report]:
-    pipelines, names = [*map(as_pipeline, tokenizers)], names or _unique_names(map(_name, tokenizers))
-    specials = [*dict.fromkeys(special for pipeline in pipelines for special in _special_tokens(pipeline))]
+    pipelines = [as_pipeline(tokenizer) for _, tokenizer in tokenizers]
+    added = (token for pipeline in pipelines for token in pipeline.added_tokens.values())
+    specials = [*dict.fromkeys(each.content for each in added if each.special and len(each.content.encode()) > 1)]
     groups = group_texts(texts)
     if reference is not None and reference not in groups:
         raise ValueError(f"reference: expected one of {', '.join(map(repr, groups))}, got {reference!r}")
-    measures = [Measure(pipeline.model, options.get("num_workers") or default_threads()) for pipeline in pipelines]
-    all_totals = {group: [Totals(pipeline.model.vocab_size) for pipeline in pipelines] for group in groups}
-    cuts = [*dict.fromkeys(map(_cut, pipelines))]
-    fingerprints: dict[Cut, list[str]] = {cut: [] for cut in cuts}
+    measures = [Measure(each, groups, options.get("num_workers") or default_threads()) for each in pipelines]
+    cuts = [*dict.fromkeys(each.cut for each in measures)]
     for name, group in groups.items():
         for cut, counts in zip(cuts, count_group(name, group, cuts, specials, options), strict=True):
-            fingerprints[cut].append(counts.fingerprint)
-            alike = [number for number, pipeline in enumerate(pipelines) if _cut(pipeline) == cut]
-            measure(counts, [measures[n] for n in alike], [all_totals[name][n] for n in alike])
+            measure(name, counts, [each for each in measures if each.cut == cut])
     first = next(iter(groups)) if reference is None else reference
     files = sizes_of_files(groups.values())
     return [
-        _make_report(
-            name,
-            pipeline,
-            {group: all_totals[group][number] for group in groups},
-            first,
-            translations,
-            files,
-            short_digest(" ".join(fingerprints[_cut(pipeline)]).encode()),
-        )
-        for number, (name, pipeline) in enumerate(zip(names, pipelines, strict=True))
+        replace(_make_report(measured, first, translations), name=name, files=files)
+        for (name, _), measured in zip(tokenizers, measures, strict=True)
     ]
 
 
-def _make_report(
-    name: str,
-    pipeline: Pipeline,
-    all_totals: Mapping[str, Totals],
-    reference: str,
-    translations: bool,
-    files: Mapping[str, int],
-    text_digest: str,
-) -> Report:
-    model = pipeline.model
+def _make_report(measured: Measure, reference: str, translations: bool) -> Report:
+    """Return a report without a name and the files."""
+    model = measured.pipeline.model
     has_words = model.pattern is not None
-    total = reduce(add, all_totals.values())
-    groups = [Figures.of(group, totals.sums.sum(axis=0), has_words) for group, totals in all_totals.items()]
+    total = Totals(*map(sum, zip(*measured.totals.values(), strict=True)))
+    groups = [Figures.of(group, totals.sums.sum(axis=0), has_words) for group, totals in measured.totals.items()]
     # Ordered by bytes, so that the order does not depend on the tokenizer; unnamed scripts are last.
     used = [number for number in range(len(SCRIPTS)) if total.sums[number, TOKENS] > 0]
     last = {number: place for place, number in enumerate(map(SCRIPTS.index, UNNAMED), start=1)}
     used.sort(key=lambda number: (last.get(number, 0), -total.sums[number, BYTES], number))
     scripts = [Figures.of(SCRIPTS[number], total.sums[number], has_words) for number in used]
     reference_script = SCRIPTS[LATIN if LATIN in used or not used else used[0]]
-    merges = CurveMerges(model)
-    curves = {
-        group: merges.compression_curve(totals.usage, totals.sums[:, BYTES].sum())
-        for group, totals in all_totals.items()
-    }
+    curves = compression_curves(
+        model, ((each.usage, each.sums[:, BYTES].sum()) for each in (total, *measured.totals.values()))
+    )
     return Report(
-        name=name,
+        name="",
         model=model,
-        size=len({*model.vocab, *pipeline.added_tokens}),
+        size=len({*model.vocab, *measured.pipeline.added_tokens}),
         total=Figures.of("all", np.sum(total.sums, axis=0), has_words),
         groups=with_parity(groups, reference, translations=translations),
         scripts=with_parity(scripts, reference_script),
@@ -283,12 +251,12 @@ def _make_report(
         translations=translations,
         usage=total.usage[:-1],
         unknown=whole(total.usage[-1]),
-        compression_curve=merges.compression_curve(total.usage, total.sums[:, BYTES].sum()),
-        compression_curves={group: curve for group, curve in curves.items() if curve is not None},
-        why_no_compression_curve=merges.why_no_curve,
+        compression_curve=curves[0] if curves else None,
+        compression_curves=dict(zip(measured.totals, curves[1:], strict=False)),
+        why_no_compression_curve=why_no_curve(model),
         date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        files=files,
-        text_digest=text_digest,
+        files={},
+        text_digest=short_digest(" ".join(measured.fingerprints).encode()),
     )
 
 

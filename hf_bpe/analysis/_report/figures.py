@@ -197,39 +197,29 @@ class CompressionCurve:
         return [*(size for size in doubling if self.smallest <= size <= 0.95 * self.largest), self.largest]
 
 
-class CurveMerges:
-    """The merges of a model, from which compression curves are computed.
-
-    Attributes:
-        why_no_curve: the reason why the model has no compression curve; empty if it has one.
-    """
-
-    def __init__(self, model: BPEModel) -> None:
-        self.why_no_curve = _why_no_curve(model)
-        if self.why_no_curve:
-            return
-        ids = [*model.vocab]
-        place_of = {token_id: place for place, token_id in enumerate(ids)}
-        parts = parts_of_tokens(model)
-        longest_first = sorted(parts, key=lambda token_id: -len(model.vocab[token_id]))
-        self._trees = [(place_of[token], *map(place_of.__getitem__, parts[token])) for token in longest_first]
-        tokens = {token: place for place, token in enumerate(model.vocab.values())}
-        self._made = [tokens[first + second] for first, second in model.merges]
-        self._smallest = model.vocab_size - len(self._made)
-
-    def compression_curve(self, usage: Floats, bytes: float) -> CompressionCurve | None:
-        """Return the compression curve of a text, given how often each token occurs; None if the model has none."""
-        if self.why_no_curve:
-            return None
+def compression_curves(model: BPEModel, texts: Iterable[tuple[Floats, float]]) -> list[CompressionCurve]:
+    """Return the curve of each text, given how often each token occurs, and the bytes; none if `why_no_curve`."""
+    if why_no_curve(model):
+        return []
+    place_of = {token_id: place for place, token_id in enumerate(model.vocab)}
+    parts = parts_of_tokens(model)
+    longest_first = sorted(parts, key=lambda token_id: -len(model.vocab[token_id]))
+    trees = [(place_of[token], *map(place_of.__getitem__, parts[token])) for token in longest_first]
+    tokens = {token: place for place, token in enumerate(model.vocab.values())}
+    made = [tokens[first + second] for first, second in model.merges]
+    curves = []
+    for usage, bytes in texts:
         done = usage.tolist()
-        for token, first, second in self._trees:
+        for token, first, second in trees:
             done[first] += done[token]
             done[second] += done[token]
-        saved = np.cumsum([0.0, *(done[place] for place in self._made)])
-        return CompressionCurve(self._smallest, bytes, bytes - saved)
+        saved = np.cumsum([0.0, *(done[place] for place in made)])
+        curves.append(CompressionCurve(model.vocab_size - len(made), bytes, bytes - saved))
+    return curves
 
 
-def _why_no_curve(model: BPEModel) -> str:
+def why_no_curve(model: BPEModel) -> str:
+    """Return the reason why a model has no compression curve; "" if it has one."""
     if model.ignore_merges and unreachable(model):
         return "whole words become tokens that its merges do not make"
     last_made = {first + second: rank for rank, (first, second) in enumerate(model.merges)}

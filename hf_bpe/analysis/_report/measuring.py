@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._count import CountingOptions, count
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._readers import read
@@ -24,6 +23,7 @@ from hf_bpe.counting._sources import Shard, Source, TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
+from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
@@ -63,99 +63,88 @@ _LETTER = regex.compile(r"\p{L}")
 _LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
 
 
-class Totals:
-    """Sums over a group of texts for one tokenizer.
+class Cut(NamedTuple):
+    """The splitting of text into pre-tokens by a tokenizer, apart from special tokens."""
 
-    Numbers are float64, which is exact for integers up to 2**53.
+    pattern: Pattern
+    normalizer: Normalizer
+
+
+class Totals(NamedTuple):
+    """Sums over a group of texts for one tokenizer, in float64, which is exact for integers up to 2**53.
 
     Attributes:
         sums: a row for each of `SCRIPTS`, and a column for each summed quantity.
         usage: how often each token occurs, in the order of the ids; the last element counts bytes without a token.
     """
 
-    def __init__(self, vocab_size: int) -> None:
-        self.sums: Sums = np.zeros((len(SCRIPTS), 6))
-        self.usage: Sums = np.zeros(vocab_size + 1)
-
-    def __add__(self, other: Totals) -> Totals:
-        total = Totals(len(self.usage) - 1)
-        total.sums = self.sums + other.sums
-        total.usage = self.usage + other.usage
-        return total
+    sums: Sums
+    usage: Sums
 
 
 class Measure:
-    """Encode the pre-tokens of counts with a model in several threads."""
+    """What a tokenizer makes of groups of texts, measured in several threads.
 
-    def __init__(self, model: BPEModel, threads: int) -> None:
+    Attributes:
+        pipeline: the tokenizer.
+        cut: how it splits text.
+        totals: the sums for each group.
+        fingerprints: those of the counts of each group.
+    """
+
+    def __init__(self, pipeline: Pipeline, groups: Iterable[str], threads: int) -> None:
+        self.pipeline, model = pipeline, pipeline.model
+        self.cut = Cut(model.pre_tokenizer, model.normalization)
+        self.totals = {group: Totals(np.zeros((len(SCRIPTS), 6)), np.zeros(model.vocab_size + 1)) for group in groups}
+        self.fingerprints: list[str] = []
         # Text was already split and normalized for counting.
         self._encoder = make_encoder(replace(model, pattern=None, normalizer=None))
         self._ids = np.array([*model.vocab], np.int64)
         self._unknown = max(model.vocab, default=-1) + 1
         self._threads = threads
 
-    def add(self, totals: Totals, words: Sequence[bytes], counts: Sums, kinds: npt.NDArray[np.int64]) -> None:
-        """Add the encodings of words, of the kinds of `classify_all`, times their counts to totals."""
+    def add(self, group: str, words: Sequence[bytes], counts: Sums, kinds: npt.NDArray[np.int64]) -> None:
+        """Add the encodings of words, of these kinds, times their counts to the totals of a group."""
         ids, offsets = self._encoder.encode_to_numpy([*words], Options(unknown_id=self._unknown), self._threads)
         lengths = np.diff(offsets)
         places = np.searchsorted(self._ids, ids.astype(np.int64))
-        totals.usage += np.bincount(places, np.repeat(counts, lengths), len(totals.usage))
+        sums, usage = self.totals[group]
+        usage += np.bincount(places, np.repeat(counts, lengths), len(usage))
         size, characters, is_word, script = kinds.T
         for column, values in enumerate(
             (size, characters, lengths, is_word, is_word * lengths, is_word * (lengths == 1))
         ):
-            totals.sums[:, column] += np.bincount(script, values * counts, len(SCRIPTS))
+            sums[:, column] += np.bincount(script, values * counts, len(SCRIPTS))
 
 
-def measure(counts: WordCounts, measures: Sequence[Measure], all_totals: Sequence[Totals]) -> None:
-    """Add counts to the totals of each model; properties of the words are computed once for all models."""
+def measure(group: str, counts: WordCounts, measures: Sequence[Measure]) -> None:
+    """Add the counts of a group to each measure; properties of the words are computed once for all of them."""
+    for each in measures:
+        each.fingerprints.append(counts.fingerprint)
     for words, numbers in counts.batches():
         weights = np.array(numbers, np.float64) / counts.scale
-        kinds = classify_all(words)
-        for model, totals in zip(measures, all_totals, strict=True):
-            model.add(totals, words, weights, kinds)
+        kinds = np.array([*map(kind_of_word, words)], np.int64).reshape(-1, 4)
+        for each in measures:
+            each.add(group, words, weights, kinds)
 
 
-# Properties of a pre-token that do not depend on a tokenizer.
+def kind_of_word(word: bytes) -> tuple[int, int, bool, int]:
+    r"""Return the bytes and characters of a pre-token, whether it has a letter or number, and its script in `SCRIPTS`.
 
+    A byte that is not UTF-8 counts as a character. The script is that of the first letter.
 
-class Kind(NamedTuple):
-    """The properties of a pre-token.
-
-    Attributes:
-        characters: number of characters; a byte that is not UTF-8 counts as one.
-        is_word: whether the pre-token holds a letter or a number.
-        script: the index in `SCRIPTS` of the script of its first letter.
-    """
-
-    characters: int
-    is_word: bool
-    script: int
-
-
-def classify(word: bytes) -> Kind:
-    r"""Return the properties of a pre-token.
-
-    >>> classify(" caf\xe9".encode())
-    Kind(characters=5, is_word=True, script=1)
-    >>> classify(b" 42"), SCRIPTS[0]
-    (Kind(characters=3, is_word=True, script=0), 'no letter')
+    >>> kind_of_word(" caf\xe9".encode()), kind_of_word(b" 42")
+    ((6, 5, True, 1), (3, 3, True, 0))
     """
     if word.isascii():
         has_letter = word.upper() != word.lower()
         is_word = has_letter or _LETTER_OR_NUMBER.search(word.decode()) is not None
-        return Kind(len(word), is_word, LATIN if has_letter else 0)
+        return len(word), len(word), is_word, LATIN if has_letter else 0
     text = word.decode("utf-8", "surrogateescape")
     seen = hide_newer(text)
     letter = _LETTER.search(seen)
-    if letter is not None:
-        return Kind(len(text), True, _script_index(letter[0]))
-    return Kind(len(text), _LETTER_OR_NUMBER.search(seen) is not None, 0)
-
-
-def classify_all(words: Sequence[bytes]) -> npt.NDArray[np.int64]:
-    """Return an array with a row for each pre-token: its number of bytes, then the fields of `Kind`."""
-    return np.array([(len(word), *classify(word)) for word in words], np.int64).reshape(-1, 4)
+    is_word = letter is not None or _LETTER_OR_NUMBER.search(seen) is not None
+    return len(word), len(text), is_word, 0 if letter is None else _script_index(letter[0])
 
 
 @lru_cache(maxsize=1 << 16)
@@ -165,13 +154,6 @@ def _script_index(letter: str) -> int:
 
 
 # Groups of texts.
-
-
-class Cut(NamedTuple):
-    """The splitting of text into pre-tokens by a tokenizer, apart from special tokens."""
-
-    pattern: Pattern
-    normalizer: Normalizer
 
 
 def group_texts(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
@@ -186,16 +168,15 @@ def group_texts(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
         if not texts:
             raise ValueError("texts: expected at least one group, got an empty mapping")
         return {str(name): part if isinstance(part, WordCounts) else plan(part) for name, part in texts.items()}
-    group = texts if isinstance(texts, WordCounts) else plan(texts)
-    if isinstance(group, list):
-        files: dict[str, Group] = {}
-        for shard in group:
-            shards = files.setdefault(shard.name, [])
-            assert isinstance(shards, list)
-            shards.append(shard)
-        if 1 < len(files) <= _MAX_FILES and all(shard.is_file for shard in group):
-            names = _short_names(files)
-            return {names[name]: shards for name, shards in files.items()}
+    if isinstance(texts, WordCounts):
+        return {"text": texts}
+    group = plan(texts)
+    files: dict[str, list[Shard]] = {}
+    for shard in group:
+        files.setdefault(shard.name, []).append(shard)
+    if 1 < len(files) <= _MAX_FILES and all(shard.is_file for shard in group):
+        names = _short_names(files)
+        return {names[name]: shards for name, shards in files.items()}
     return {"text": group}
 
 
