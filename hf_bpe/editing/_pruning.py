@@ -53,12 +53,8 @@ def count_tokens(model: BPEModel, counts: WordCounts) -> dict[int, int]:
 class Pruning:
     """A vocabulary from which tokens are removed.
 
-    Args:
-        parts: id → ids of the two parts, see `parts_of_tokens`.
-        kept: the ids to start with, which include all parts of each token.
-        fixed: the ids that are never removed.
-        used: id → number of occurrences.
-        replacements: id → the ids that replace it when it is removed; by default its parts.
+    It begins with `kept`, of which `fixed` are never removed. A token that is removed is replaced by `replacements`, or
+    else by its two parts, which `parts_of_tokens` gives.
     """
 
     def __init__(

@@ -1,12 +1,12 @@
-"""Remap: the mapping of ids by an edit of a vocabulary, which can be composed, saved and applied to arrays."""
+"""Remap: the mapping of ids by an edit of a vocabulary, composed, saved, and applied to arrays and tokenizers."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import chain
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from hf_bpe._utils.arguments import check_path
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import read_json
 from hf_bpe._utils.paths import check_output
+from hf_bpe.core._model import BPEModel
+from hf_bpe.formats._definition import Definition
 
 _SHOWN = 20  # ids that a repr lists; there may be a million
 
@@ -170,3 +172,57 @@ class Remap:
         if [len(remap.new_ids), len(remap.added)] != [len(content["new_ids"]), len(content["added"])]:
             raise ValueError(f"{path}: an id occurs twice; write the file again")
         return remap
+
+
+def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Definition, Remap]:
+    """Return a definition with a new model, and the remap of all its ids, given that of the ids of the model.
+
+    Added tokens stay, whether the model has them or not: at their ids, or, if tokens of the model were removed or
+    moved, directly after the new model. An added token that is a special token of the new model has its id there.
+    `unused_tokens` are dropped.
+
+    Raises:
+        ValueError: the remap is of another model, or a new token has the id or the content of an added token.
+
+    >>> from hf_bpe.editing import prune
+    >>> from tokenizers import AddedToken
+    >>> tokenizer = Definition(BPEModel({3: b"a", 4: b"b", 5: b"aa"}, [(b"a", b"a")]), {9: AddedToken("<x>")})
+    >>> definition, remap = edited(tokenizer, *prune(tokenizer.model, keep=[]))
+    >>> definition.added_tokens
+    {2: AddedToken("<x>", rstrip=False, lstrip=False, single_word=False, normalized=True, special=False)}
+    >>> remap
+    Remap(new_ids={3: 0, 4: 1, 9: 2}, added={}, removed=(5,))
+    """
+    old = definition.model
+    if remap.old_ids != old.vocab.keys() or remap.sources.keys() != model.vocab.keys():
+        raise ValueError(
+            "the remap is not one from the model of this tokenizer to the new model; edit tokenizer.model, and give "
+            "what that returns"
+        )
+    specials, vocab, before = model.special_ids(), model.printable_vocab(), old.printable_vocab()
+    is_moved, following = remap.moves or remap.removed, count(max(model.vocab, default=-1) + 1)
+    outside: dict[int, int] = {}  # ids of added tokens that the new model does not take from the old one
+    for token_id, token in definition.added_tokens.items():
+        if token_id in remap.new_ids:
+            continue
+        content = token.content
+        new_id = specials[content] if content in specials else next(following) if is_moved else token_id
+        outside[token_id] = new_id
+        if content not in specials and new_id in model.vocab:
+            raise ValueError(
+                f"token {token_id}, {content!r}, was added to the tokenizer, but a new token of the model has its id; "
+                "edit the model with reserved=tokenizer.added_tokens_decoder"
+            )
+        if vocab.get(content, new_id) != new_id and content not in before:
+            raise ValueError(
+                f"token {token_id}, {content!r}, was added to the tokenizer, but a new token of the model, "
+                f"{vocab[content]}, is the same; first make it a special token of the model, by "
+                f"hf_bpe.editing.add_special_tokens(model, {{{content!r}: {token_id}}})"
+            )
+    new_ids = {**remap.new_ids, **outside}
+    added = {new: sources for new, sources in remap.added.items() if new not in outside.values()}
+    removed = tuple(token_id for token_id in remap.removed if token_id not in outside)
+    tokens = {new_ids[token_id]: token for token_id, token in definition.added_tokens.items()}
+    # Entries that no text is encoded to are not worth a place in the new vocabulary.
+    settings = {name: value for name, value in definition.settings.items() if name != "unused_tokens"}
+    return replace(definition, model=model, added_tokens=tokens, settings=settings), Remap(new_ids, added, removed)

@@ -43,16 +43,7 @@ _TOKEN_HELP = "A special token, which gets the lowest unused id."
 
 @dataclass(frozen=True)
 class _Edit:
-    """The tokenizer that a command edits, and where the result is saved.
-
-    Attributes:
-        source: where the tokenizer is.
-        output: the folder to save in.
-        remap: the file of the remap.
-        pattern: how the tokenizer splits text, if its file does not say so.
-        force: whether what is there may be replaced.
-        as_json: whether to report in JSON.
-    """
+    """The tokenizer that a command edits, and where the result is saved."""
 
     source: Annotated[str, argument("IN", FOLDER_HELP)]
     output: Annotated[Path, option("The folder to save in; created if needed.", "--output", "-o", metavar="FOLDER")]
@@ -69,7 +60,7 @@ class _Edit:
 
     def save(self, definition: Definition, edited: Edited, **roles: str) -> None:
         """Save a tokenizer with an edited model, its remap, and report what was done."""
-        from hf_bpe.editing._edited_definition import edited as edited_definition
+        from hf_bpe.editing._remap import edited as edited_definition
 
         with phase("editing"):
             new, remap = edited_definition(definition, *edited)

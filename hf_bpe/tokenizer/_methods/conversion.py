@@ -23,8 +23,8 @@ from hf_bpe._utils.arguments import (
 from hf_bpe._utils.object_stores import StorageOptions
 from hf_bpe._utils.paths import check_output
 from hf_bpe.core._model import BPEModel
-from hf_bpe.editing._edited_definition import edited as edited_definition
 from hf_bpe.editing._remap import Remap
+from hf_bpe.editing._remap import edited as edited_definition
 from hf_bpe.formats._construction import PERSISTENT, changed_settings, constructor_arguments
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
