@@ -6,7 +6,7 @@ Colors are variables of the page's style sheet, so one chart works in light and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -45,19 +45,16 @@ class _Series(NamedTuple):
 
 def draw(reports: Sequence[ReportValues]) -> dict[str, list[Chart]]:
     """Return the charts of one or more reports by the title of their section; nothing to draw gives no chart."""
-    by_text, by_script = len(reports[0].groups) > 1, len(reports[0].scripts) > 1
-    sections: dict[str, list[_Draw]] = {
-        "By text": [_bars(_COMPRESSION, _groups, "bytes_per_token"), _bars(_PARITY, _groups, "parity", 1)] * by_text,
-        "By script": [
-            _bars(_COMPRESSION, _named_scripts, "bytes_per_token"),
-            _bars(_PARITY, _named_scripts, "parity", 1),
-        ]
-        * by_script,
-        "By vocabulary size": [_compression_curve],
-        "By length": [_lengths],
-    }
-    drawn = {title: [draw(reports) for draw in draws] for title, draws in sections.items()}
-    return {title: [chart for chart in charts if chart] for title, charts in drawn.items() if any(charts)}
+    sections: dict[str, list[Chart | None]] = {}
+    if len(reports[0].groups) > 1:
+        sections["By text"] = _pair_of_bars([report.groups for report in reports])
+    if len(reports[0].scripts) > 1:
+        columns = shown_scripts(reports)
+        named = [[figures for figures in column if figures.name not in UNNAMED] for column in columns]
+        sections["By script"] = _pair_of_bars(named)
+    sections |= {"By vocabulary size": [_compression_curve(reports)], "By length": [_lengths(reports)]}
+    drawn = {title: [chart for chart in charts if chart] for title, charts in sections.items()}
+    return {title: charts for title, charts in drawn.items() if charts}
 
 
 def color(number: int) -> str:
@@ -72,40 +69,36 @@ def swatch(number: int) -> str:
     )
 
 
-_Draw = Callable[[Sequence[ReportValues]], "Chart | None"]
+def _pair_of_bars(parts: Sequence[Sequence[Figures]]) -> list[Chart | None]:
+    """Return bars of compression and of parity for the parts of texts, of which each tokenizer has a list."""
+    return [_bars(_COMPRESSION, parts, "bytes_per_token"), _bars(_PARITY, parts, "parity", 1)]
 
 
-def _bars(
-    title: str, parts: Callable[[Sequence[ReportValues]], list[list[Figures]]], figure: str, at: float | None = None
-) -> _Draw:
-    """Return a function that draws bars for each part of the texts, and a reference line `at` a number."""
-
-    def drawing(reports: Sequence[ReportValues]) -> Chart | None:
-        columns = [{part.name: getattr(part, figure) for part in column} for column in parts(reports)]
-        labels = [*dict.fromkeys(label for column in columns for label in column)]
-        values = [value for column in columns for value in column.values() if value]
-        if not values:
-            return None
-        scale = (_WIDTH - _LEFT - _RIGHT) / max(*values, at or 0)
-        thick = 13 if len(columns) == 1 else 11
-        body, top = [], 0.0
-        for label in labels:
-            rows = [(number, column[label]) for number, column in enumerate(columns) if column.get(label)]
-            middle = top + thick * max(len(rows), 1) / 2
-            body.append(_text(_LEFT - 8, middle, _short(label), "ink", anchor="end"))
-            for number, value in rows:
-                end = _LEFT + value * scale
-                edge = f"M{_LEFT} {top + 1:.1f}H{end:.1f}v{thick - 2}H{_LEFT}z"
-                body.append(f'<path fill="{color(number)}" d="{edge}"/>')
-                body.append(_text(end + 5, top + thick / 2, f"{value:.2f}", "ink"))
-                top += thick
-            top += thick if not rows else 8
-        if at is not None:
-            x = _LEFT + at * scale
-            body.insert(0, f'<path stroke="var(--dim)" stroke-dasharray="3 2" d="M{x:.1f} 0V{top:.0f}"/>')
-        return Chart(title, _svg(title, top, body))
-
-    return drawing
+def _bars(title: str, parts: Sequence[Sequence[Figures]], figure: str, at: float | None = None) -> Chart | None:
+    """Return bars for each part of the texts, with a reference line `at` a number."""
+    columns = [{part.name: getattr(part, figure) for part in column} for column in parts]
+    labels = [*dict.fromkeys(label for column in columns for label in column)]
+    values = [value for column in columns for value in column.values() if value]
+    if not values:
+        return None
+    scale = (_WIDTH - _LEFT - _RIGHT) / max(*values, at or 0)
+    thick = 13 if len(columns) == 1 else 11
+    body, top = [], 0.0
+    for label in labels:
+        rows = [(number, column[label]) for number, column in enumerate(columns) if column.get(label)]
+        middle = top + thick * max(len(rows), 1) / 2
+        body.append(_text(_LEFT - 8, middle, _short(label), "ink", anchor="end"))
+        for number, value in rows:
+            end = _LEFT + value * scale
+            edge = f"M{_LEFT} {top + 1:.1f}H{end:.1f}v{thick - 2}H{_LEFT}z"
+            body.append(f'<path fill="{color(number)}" d="{edge}"/>')
+            body.append(_text(end + 5, top + thick / 2, f"{value:.2f}", "ink"))
+            top += thick
+        top += thick if not rows else 8
+    if at is not None:
+        x = _LEFT + at * scale
+        body.insert(0, f'<path stroke="var(--dim)" stroke-dasharray="3 2" d="M{x:.1f} 0V{top:.0f}"/>')
+    return Chart(title, _svg(title, top, body))
 
 
 def _compression_curve(reports: Sequence[ReportValues]) -> Chart | None:
@@ -186,14 +179,6 @@ def spread(values: Sequence[float], room: float) -> list[float]:
             pools[-1][1] += size
     means = [total / size for total, size in pools for _ in range(int(size))]
     return [mean + number * room for number, mean in enumerate(means)]
-
-
-def _named_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
-    return [[figures for figures in column if figures.name not in UNNAMED] for column in shown_scripts(reports)]
-
-
-def _groups(reports: Sequence[ReportValues]) -> list[list[Figures]]:
-    return [[*report.groups] for report in reports]
 
 
 def _binned(histogram: Mapping[int, float]) -> list[float]:

@@ -212,22 +212,18 @@ def summary(results: Results) -> list[str]:
 
 
 def _summary_of_report(report: ReportValues) -> list[str]:
-    """Return what a report says about a tokenizer, in sentences."""
-    missing = _missing_scripts(report)
+    common = [script for script in _scripts(report) if script.characters >= _least(report)]
     dear = [script for script in _wide_scripts(report) if script.tokens > script.characters and not _is_missing(script)]
-    costly = _weighty_names(report, dear)
-    said = []
+    missing, costly, said = _missing_scripts(report), _weighty_names(report, dear), []
     if missing:
         said.append(f"{_join(missing)} {_are(missing)} not in this vocabulary: 1.00 byte per token.")
     if costly:
         said.append(f"{_join(costly)} {'take' if len(costly) > 1 else 'takes'} more than one token per character.")
-    common = [script for script in _scripts(report) if script.characters >= _LEAST_SHARE * report.total.characters]
     dearest = max(common, key=lambda script: script.parity or 0, default=None)
     if dearest is not None and dearest.parity is not None and dearest.parity > 1.5:
         times = number(dearest.parity, 1)
         said.append(f"{dearest.name} takes {times} times as many tokens per character as {report.reference[1]}.")
-    curve = report.compression_curve
-    half = report.model.vocab_size // 2
+    curve, half = report.compression_curve, report.model.vocab_size // 2
     if curve is not None and curve.smallest <= half < curve.largest and curve.tokens_at(curve.largest):
         more = curve.tokens_at(half) / curve.tokens_at(curve.largest) - 1
         said.append(f"With half the vocabulary, the text would take {share(more)} more tokens.")
@@ -235,11 +231,9 @@ def _summary_of_report(report: ReportValues) -> list[str]:
 
 
 def _summary_of_comparison(comparison: ComparisonValues) -> list[str]:
-    """Return what a comparison says, in sentences."""
     ranked = sorted(comparison.reports, key=lambda report: report.total.tokens)
-    best = ranked[0]
-    said = [_summarize_total(ranked)] if best.total.tokens else []
-    if len(best.groups) > 1:
+    said = [_summarize_total(ranked)] if ranked[0].total.tokens else []
+    if len(ranked[0].groups) > 1:
         said += _summarize_groups(comparison)
     lacking: dict[tuple[str, ...], list[str]] = {}
     for report in comparison.reports:
@@ -291,11 +285,14 @@ def _is_missing(script: Figures) -> bool:
     return script.bytes_per_token is not None and script.bytes_per_token < _ONE
 
 
+def _least(report: ReportValues) -> float:
+    return _LEAST_SHARE * report.total.characters
+
+
 def _weighty_names(report: ReportValues, scripts: Sequence[Figures]) -> list[str]:
     """Return the names of scripts with a share of the text that matters; of those too rare, only all together."""
-    least = _LEAST_SHARE * report.total.characters
-    rare = [script for script in scripts if script.characters < least]
-    counts_rare = sum(script.characters for script in rare) >= least
+    least = _least(report)
+    counts_rare = sum(script.characters for script in scripts if script.characters < least) >= least
     return [script.name for script in scripts if counts_rare or script.characters >= least]
 
 

@@ -83,14 +83,7 @@ class Totals(NamedTuple):
 
 
 class Measure:
-    """What a tokenizer makes of groups of texts, measured in several threads.
-
-    Attributes:
-        pipeline: the tokenizer.
-        cut: how it splits text.
-        totals: the sums for each group.
-        fingerprints: those of the counts of each group.
-    """
+    """What a tokenizer makes of groups of texts, and the fingerprints of their counts; measured in several threads."""
 
     def __init__(self, pipeline: Pipeline, groups: Iterable[str], threads: int) -> None:
         self.pipeline, model = pipeline, pipeline.model
@@ -160,9 +153,6 @@ def group_texts(texts: Texts | Mapping[str, Texts]) -> dict[str, Group]:
     """Return the groups of texts by their names.
 
     A mapping gives the groups; two to forty files are one group each; anything else is one group.
-
-    Raises:
-        OSError, TypeError, ValueError: see `plan`.
     """
     if isinstance(texts, Mapping):
         if not texts:
@@ -199,12 +189,7 @@ def _short_names(paths: Iterable[str]) -> dict[str, str]:
 def count_group(
     name: str, group: Group, cuts: Sequence[Cut], specials: Sequence[str], options: CountingOptions
 ) -> list[WordCounts]:
-    """Return the counts of a group for each way of splitting.
-
-    Raises:
-        ValueError: the counts have another pattern, or the texts can be read only once but there are several ways.
-        OSError, TypeError, OverflowError, ChildProcessError: see `count`.
-    """
+    """Return the counts of a group for each way of splitting."""
     if isinstance(group, WordCounts):
         for cut in cuts:
             if cut.pattern != group.settings.pattern:

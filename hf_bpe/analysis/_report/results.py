@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -117,24 +117,25 @@ class ReportValues:
     @cached_property
     def never_used(self) -> tuple[Token, ...]:
         """The tokens that do not occur, without special tokens, in the order of the ids."""
-        return tuple(self.token(token_id) for token_id in self._ordinary if self._count(token_id) == 0)
+        return tuple(self.token(token_id) for token_id in self._ordinary if self._counts[token_id] == 0)
 
     @cached_property
     def most_used(self) -> tuple[Token, ...]:
         """The tokens that occur most often, the commonest first."""
-        return self._first(lambda token_id: (-self._count(token_id), token_id))
+        return tuple(map(self.token, sorted(self._ordinary, key=self._by_use)[:_LISTED]))
 
     @cached_property
     def longest(self) -> tuple[Token, ...]:
         """The longest tokens in bytes, the longest first."""
-        return self._first(lambda token_id: (-len(self.model.vocab[token_id]), token_id))
+        longest = sorted(self._ordinary, key=lambda token_id: (-len(self.model.vocab[token_id]), token_id))
+        return tuple(map(self.token, longest[:_LISTED]))
 
     @cached_property
     def superwords(self) -> tuple[Token, ...]:
         """The tokens of several words, that is with a space between what is no white space, the commonest first."""
         vocab = self.model.vocab
         several = [token_id for token_id in self._ordinary if _words(vocab[token_id]) > 1]
-        return tuple(map(self.token, sorted(several, key=lambda token_id: (-self._count(token_id), token_id))))
+        return tuple(map(self.token, sorted(several, key=self._by_use)))
 
     @property
     def share_of_superwords(self) -> float | None:
@@ -155,7 +156,7 @@ class ReportValues:
     def token(self, token_id: int) -> Token:
         """Return a token of the model."""
         token = self.model.vocab[token_id]
-        return Token(token_id, plain(token), len(token), whole(self._count(token_id)))
+        return Token(token_id, plain(token), len(token), whole(self._counts[token_id]))
 
     def as_json(self) -> dict[str, Any]:
         """Return all results as JSON values; long lists of tokens as ids, lengths as a list from 1 byte on."""
@@ -199,14 +200,11 @@ class ReportValues:
         return [token_id for token_id in self.model.vocab if token_id not in special]
 
     @cached_property
-    def _places(self) -> dict[int, int]:
-        return {token_id: place for place, token_id in enumerate(self.model.vocab)}
+    def _counts(self) -> dict[int, float]:
+        return dict(zip(self.model.vocab, self.usage.tolist(), strict=True))
 
-    def _count(self, token_id: int) -> float:
-        return float(self.usage[self._places[token_id]])
-
-    def _first(self, key: Callable[[int], tuple[float, int]]) -> tuple[Token, ...]:
-        return tuple(self.token(token_id) for token_id in sorted(self._ordinary, key=key)[:_LISTED])
+    def _by_use(self, token_id: int) -> tuple[float, int]:
+        return -self._counts[token_id], token_id
 
 
 @dataclass(frozen=True)
@@ -256,8 +254,8 @@ class ComparisonValues:
         for number, report in enumerate(self.reports):
             other_tokens = set().union(*ordinary[:number], *ordinary[number + 1 :])
             alone = [i for i in report._ordinary if report.model.vocab[i] not in other_tokens]
-            used = sum(map(report._count, alone))
-            maximum = sorted(alone, key=lambda i: (-report._count(i), i))[:_LISTED]
+            used = sum(map(report._counts.__getitem__, alone))
+            maximum = sorted(alone, key=report._by_use)[:_LISTED]
             share = used / report.total.tokens if report.total.tokens else None
             entries.append(OnlyIn(report.name, len(alone), share, tuple(map(report.token, maximum))))
         return tuple(entries)
