@@ -15,12 +15,7 @@ _IDS_AT_ONCE = 1 << 20
 
 
 def load_array(path: Path) -> npt.NDArray[Any]:
-    """Return the ids of a `.npy` file of any size, mapped into memory.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is not an array of integers.
-    """
+    """Return the ids of a `.npy` file of any size, mapped into memory."""
     import numpy as np
 
     with open_regular(path):  # because numpy would block on a FIFO
@@ -40,19 +35,13 @@ def distinct_ids(path: Path) -> set[int]:
     """Return the distinct ids of a file."""
     import numpy as np
 
-    ids = load_array(path)
-    distinct: set[int] = set()
-    for start in range(0, len(ids), _IDS_AT_ONCE):
-        distinct.update(np.unique(ids[start : start + _IDS_AT_ONCE]).tolist())
-    return distinct
+    return {each for ids, _ in ids_of_array(path, by_document=False) for each in np.unique(ids).tolist()}
 
 
 def ids_of_array(path: Path, by_document: bool) -> Iterator[tuple[npt.NDArray[Any], bool]]:
     """Yield the ids of a file in parts, and whether a document ends with the part.
 
-    Args:
-        path: the file.
-        by_document: whether to end parts where documents end, which the file of offsets next to it tells.
+    Parts end where documents do, which the file of offsets next to it tells, if `by_document`.
     """
     ids = load_array(path)
     ends = load_array(path.with_suffix(".offsets.npy"))[1:] if by_document else [len(ids)]

@@ -30,13 +30,9 @@ Options = Mapping[str, tuple[object, object]]
 
 
 def option(help: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
-    """Return the annotation that makes a parameter an option.
+    """Return the annotation that makes a parameter an option, which a panel of `--help` lists.
 
-    Args:
-        help: what it is for.
-        names: its names, if they are not that of the parameter.
-        panel: the panel of `--help` that lists it; None for the first one, which has what most people need.
-        settings: what else `typer.Option` takes.
+    The first panel, None, has what most people need.
     """
     return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
 

@@ -161,12 +161,9 @@ SWITCHES = {
 def command(
     *, group: str | None = None, loads_tokenizer: bool = True, **settings: Any
 ) -> Callable[[Function], Function]:
-    """Return the decorator that makes a function a command, with the options that commands share.
+    """Return the decorator that makes a function a command of a group, with the options that commands share.
 
-    Args:
-        group: the heading that lists the command in `hf-bpe --help`.
-        loads_tokenizer: whether it has `--download`.
-        settings: what else typer takes for a command.
+    Only one that loads a tokenizer has `--download`; `settings` are what else typer takes for a command.
     """
     switches = {name: switch for name, switch in SWITCHES.items() if loads_tokenizer or name != "download"}
 

@@ -95,12 +95,8 @@ def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[Functi
     """Return a decorator that adds the options for reading text to a command.
 
     The command takes the context, for `named_sources`, and `running`: the arguments of functions of the library that
-    count text, `num_workers`, `max_memory`, `show_progress` and, if it counts, `work_dir`; and if it learns merges,
-    `LearningKeywords`.
-
-    Args:
-        counts: whether the command has weights and checkpoints.
-        learns: whether it has the options for choosing merges.
+    count text, `num_workers`, `max_memory` and `show_progress`; with `counts`, for a command with weights and
+    checkpoints, also `work_dir`; and if it learns merges, `LearningKeywords`.
     """
     added = {**(_LEARNING if learns else {}), **(_WEIGHT if counts else {}), **_READING, **_RUNNING}
     if not counts:
@@ -115,12 +111,7 @@ def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[Functi
 
 @contextlib.contextmanager
 def named_sources(context: typer.Context, names: Sequence[str]) -> Iterator[list[Source]]:
-    """Yield the sources that a command line names, with its options; standard input is copied to a file.
-
-    Raises:
-        OSError: there is no such file.
-        ValueError, typer.BadParameter: an option is invalid.
-    """
+    """Yield the sources that a command line names, with its options; standard input is copied to a file."""
     if STDIN in names and context.params.get("work_dir") is not None:
         raise typer.BadParameter("standard input cannot be read again; give files", param_hint="'--work-dir'")
     reading = {name: context.params[name] for name in _READING}

@@ -162,11 +162,7 @@ def _closest_tokenizer(path: Path) -> Path | None:
 
 
 def _downloaded(name: str) -> Path:
-    """Return the folder in the Hub's cache with the files of a repository.
-
-    Raises:
-        OSError: the repository is not in the cache and cannot be downloaded; the message names it and the reason.
-    """
+    """Return the folder in the Hub's cache with the files of a repository, which are downloaded if need be."""
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
     from hf_bpe.tokenizer._hub import check_repository, download

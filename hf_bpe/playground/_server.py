@@ -18,7 +18,7 @@ import socket
 import socketserver
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -55,12 +55,7 @@ _FRAMES = "http://localhost:* http://127.0.0.1:* vscode-webview:"
 
 @dataclass
 class _Connection:
-    """A connection.
-
-    Attributes:
-        end: the time at which it is ended.
-        has_shown_secret: whether a request of it had the secret, so that it does not give way to new connections.
-    """
+    """A connection: when it is ended, and if it had the secret, so that it does not give way to new connections."""
 
     end: float
     has_shown_secret: bool = False
@@ -224,7 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
         with self.server.turns:
             self._respond(self._answer)
 
-    def _respond(self, find: Any) -> None:
+    def _respond(self, find: Callable[[str], Reply]) -> None:
         status, close = HTTPStatus.OK, self.command == "POST"
         try:
             reply = find(self._name)

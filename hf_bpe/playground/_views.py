@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import pieces
@@ -23,12 +24,7 @@ _MAX_NODES = 1000  # of a merge tree that are sent
 
 
 class Turn(NamedTuple):
-    """A turn of a chat, as a part of its text.
-
-    Attributes:
-        name: the heading.
-        start: the first character of the turn.
-    """
+    """A turn of a chat: its heading, and its first character in the text."""
 
     name: str
     start: int
@@ -36,12 +32,9 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """The ids of a text.
+    """The ids of a text; it is exact if those that are not of the template decode to it.
 
     Attributes:
-        ids: all ids.
-        num_bytes: number of bytes of the text.
-        is_exact: whether the ids, without those of the template, decode to the text.
         parts: (name, index of its first id) of each part.
         chunks: (index after the last id, bytes, line breaks) of each chunk; no chunk crosses the beginning of a part.
         near: what is shown of the tokens around the caret.
@@ -52,9 +45,9 @@ class TokenizedText:
     is_exact: bool
     parts: tuple[tuple[str, int], ...]
     chunks: list[tuple[int, int, int]]
-    near: list[dict[str, Any]]
+    near: list[dict[str, object]]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return all but the ids, as JSON."""
         return {
             "tokens": len(self.ids),
@@ -92,7 +85,7 @@ class View:
             tables = self._tables = _Tables(pipeline)
         return tables
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Return what the page shows before any text, as JSON."""
         pipeline = self._current().pipeline
         return {
@@ -113,12 +106,8 @@ class View:
     ) -> TokenizedText:
         """Encode a text.
 
-        Args:
-            text: the text.
-            parts: the parts of the text, in their order; all tokens are in one of them, if there are any.
-            split_special_tokens: whether special tokens in the text are ordinary text; None for the setting.
-            add_special_tokens: add those of the template.
-            caret: the index of the character where the text was changed, about; tokens there are described at once.
+        If it has parts, in their order, all tokens are in one of them. The caret is about where the text was changed;
+        tokens there are described at once.
 
         Raises:
             ValueError: a byte has no token.
@@ -142,7 +131,7 @@ class View:
         changed = sorted({*ids[max(0, near - _NEAR) : near + _NEAR].tolist()})
         return TokenizedText(ids, len(data), is_exact, named, tables.chunks(ids, starts), self.tokens(changed))
 
-    def tokens(self, ids: Sequence[int]) -> list[dict[str, Any]]:
+    def tokens(self, ids: Sequence[int]) -> list[dict[str, object]]:
         """Return what is shown of tokens: bytes in hexadecimal, the form in vocab.json, and the visible pieces.
 
         Raises:
@@ -151,7 +140,7 @@ class View:
         tables = self._current()
         return [tables.token(token_id) for token_id in ids]
 
-    def tree(self, token_id: int) -> dict[str, Any]:
+    def tree(self, token_id: int) -> dict[str, object]:
         """Return the merge tree of a token as a list of nodes with depths, each followed by its parts.
 
         Raises:
@@ -162,7 +151,7 @@ class View:
             tree = tables.trees.tree(token_id)
         else:
             tree = MergeTree(token_id, tables.get_bytes(token_id), "added token")
-        nodes: list[dict[str, Any]] = []
+        nodes: list[dict[str, object]] = []
         left = [(0, tree)]
         while left and len(nodes) < _MAX_NODES:
             depth, node = left.pop()
@@ -194,25 +183,15 @@ class _Tables:
     def _bytes(self) -> dict[int, bytes]:
         return token_bytes(self.pipeline.model)
 
-    def token(self, token_id: int) -> dict[str, Any]:
+    def token(self, token_id: int) -> dict[str, object]:
         """Return what is shown of a token."""
-        data, is_added = self.get_bytes(token_id), token_id in self.pipeline.added_tokens
-        return {
-            "id": token_id,
-            "bytes": data.hex(),
-            "name": self._name(token_id),
-            "added": is_added,
-            "pieces": pieces(data),
-        }
-
-    def _name(self, token_id: int) -> str:
-        if token_id in self.pipeline.added_tokens:
-            return self.pipeline.added_tokens[token_id].content
-        model = self.pipeline.model
-        return model.alphabet.printable(model.vocab[token_id])
+        data, added, model = self.get_bytes(token_id), self.pipeline.added_tokens, self.pipeline.model
+        is_added = token_id in added
+        name = added[token_id].content if is_added else model.alphabet.printable(model.vocab[token_id])
+        return {"id": token_id, "bytes": data.hex(), "name": name, "added": is_added, "pieces": pieces(data)}
 
     @cached_property
-    def _sizes_and_ends(self) -> tuple[Any, Any]:
+    def _sizes_and_ends(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """The number of bytes of each id, and whether it ends a line."""
         added = {token_id: token.content.encode() for token_id, token in self.pipeline.added_tokens.items()}
         tokens = {**added, **self._bytes}
