@@ -10,9 +10,9 @@ from hf_bpe._utils.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from hf_bpe.token_files._manifest import EncodedFiles
-    from hf_bpe.token_files._parts.merge import merge_manifests
+    from hf_bpe.token_files._merge import merge_manifests
 
 __all__ = ["EncodedFiles", "merge_manifests"]
 
 # The modules of the formats need less than this one.
-__getattr__, __dir__ = lazy_exports(__name__, {"_manifest": "EncodedFiles", "_parts.merge": "merge_manifests"})
+__getattr__, __dir__ = lazy_exports(__name__, {"_manifest": "EncodedFiles", "_merge": "merge_manifests"})

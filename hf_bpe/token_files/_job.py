@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,17 +16,15 @@ from hf_bpe._utils.arguments import MAX_INT64, check_path, check_sequence
 from hf_bpe._utils.object_stores import StorageOptions
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.counting._locations import TEXT_ADVICE
-from hf_bpe.counting._sources import Shard, Source, plan
-from hf_bpe.encoding._encoder import Encoder
+from hf_bpe.counting._sources import Shard, Source, is_splittable, plan
 from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.token_files._documents import DocumentEncoder, Framing
 from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._formats.arrow import COLUMN
 from hf_bpe.token_files._loss_masks import MASK_COLUMN
-from hf_bpe.token_files._options import TokenFileOptions
-from hf_bpe.token_files._parts.shares import plan_digest, sources_of_share
-from hf_bpe.token_files._publish.shards import Target
+from hf_bpe.token_files._options import Share, TokenFileOptions
+from hf_bpe.token_files._publish import Target
 
 
 class Job(NamedTuple):
@@ -52,14 +51,15 @@ class Job(NamedTuple):
     destination: str | None = None
 
     @property
-    def held_dtype(self) -> np.dtype[Any]:
-        """The type of ids on their way to the files, with room for the marks of a loss mask."""
-        return np.dtype("<u4") if self.options.loss_mask is not None else self.dtype
-
-    @property
     def described_sources(self) -> list[dict[str, Any]]:
         """The manifest's entry about the sources."""
-        return [_described(source) for source in self.sources]
+        described = []
+        for source in self.sources:
+            column = {} if source.format == "text" else {"column": source.source.column}
+            range_ = {} if (source.start, source.stop) == (0, None) else {"range": [source.start, source.stop]}
+            about = {"name": source.name, "bytes": source.size, "format": source.format}
+            described.append({**about, **column, **range_})
+        return described
 
     @property
     def key(self) -> str:
@@ -73,11 +73,7 @@ class Job(NamedTuple):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The values that the token files depend on, to resume the work.
-
-        Raises:
-            ValueError: a source can be read only once.
-        """
+        """The values that the token files depend on, to resume the work."""
         for source in self.sources:
             if source.version is None:
                 raise ValueError(
@@ -94,12 +90,6 @@ class Job(NamedTuple):
         for source in self.sources:
             if source.is_file and Path(source.name).resolve() in resolved:
                 raise ValueError(f"output: {source.name} is a source; choose another output")
-
-
-def _described(source: Shard) -> dict[str, Any]:
-    column = {} if source.format == "text" else {"column": source.source.column}
-    range_ = {} if (source.start, source.stop) == (0, None) else {"range": [source.start, source.stop]}
-    return {"name": source.name, "bytes": source.size, "format": source.format, **column, **range_}
 
 
 def as_shards(paths: object, storage_options: StorageOptions | None = None) -> list[Shard]:
@@ -179,20 +169,15 @@ def make_job(pipeline: Pipeline, sources: list[Shard], output: Path, options: To
     if options.share is not None:
         # The number of a record, which randomness depends on, is known only where its file is read from the beginning.
         cuts_lines = not random.dropout
-        settings |= {"shard": [*options.share], "plan": plan_digest(sources, cuts_lines=cuts_lines)}
-        first_source, sources = sources_of_share(sources, options.share, cuts_lines=cuts_lines)
-    of_records = _for_records(pipeline, -1 if are_texts else framing.separator_id)
-    documents = DocumentEncoder(pipeline.encoder, *of_records, encoding, framing, threads, random, options)
+        settings |= {"shard": [*options.share], "plan": _plan_digest(sources, cuts_lines=cuts_lines)}
+        first_source, sources = _sources_of_share(sources, options.share, cuts_lines=cuts_lines)
+    # The separator is ordinary text in records.
+    found = None if are_texts else pipeline.added_tokens.get(framing.separator_id)
+    text = "" if found is None else found.content
+    of_records = pipeline.encoder_without(lambda token: token.content == text) if text else pipeline.encoder
+    documents = DocumentEncoder(pipeline.encoder, of_records, text, encoding, framing, threads, random, options)
     dtype = target.format.dtype(max([*pipeline.model.vocab, *pipeline.added_tokens], default=0))
     return Job(sources, target, options, documents, dtype, settings, first_source)
-
-
-def _for_records(pipeline: Pipeline, separator_id: int) -> tuple[Encoder, str]:
-    """Return the encoder to which the separator is ordinary text, and the text of the separator, if it is another."""
-    separator = pipeline.added_tokens.get(separator_id)
-    if separator is None:
-        return pipeline.encoder, ""
-    return pipeline.encoder_without(lambda token: token.content == separator.content), separator.content
 
 
 def _check_columns(options: TokenFileOptions, target: Target, sources: Sequence[Shard]) -> None:
@@ -225,3 +210,42 @@ def _check_records(argument: str, sources: Sequence[Shard]) -> None:
             raise ValueError(
                 f"{argument}: expected sources of records (JSON lines, Parquet), got the text file {source.name}"
             )
+
+
+def _plan_digest(sources: Sequence[Shard], *, cuts_lines: bool) -> str:
+    """Return a digest that all shares of the same corpus have, however many they are."""
+    for source in sources:
+        if source.version is None:
+            raise ValueError(f"shard: {source.name} can be read only once, so no other job reads the same; use a file")
+    return hashlib.sha256(json.dumps([cuts_lines, *(source.key for source in sources)]).encode()).hexdigest()
+
+
+def _sources_of_share(sources: Sequence[Shard], share: Share, *, cuts_lines: bool) -> tuple[int, list[Shard]]:
+    """Return the number of the first source of a share, and its sources: files, or ranges of files of JSON lines.
+
+    Those of all shares in their order are the corpus.
+    """
+    chosen = [*_chosen(sources, share, cuts_lines)]
+    return chosen[0][0] if chosen else 0, [source for _, source in chosen]
+
+
+def _chosen(sources: Sequence[Shard], share: Share, cuts_lines: bool) -> Iterator[tuple[int, Shard]]:
+    """Yield the number of each source of a share, and the source or a range of it.
+
+    The corpus is a line of as many bytes as its files have, of which each share has its part. A file of JSON lines is
+    cut where a part ends; any other belongs to the share that has its middle.
+    """
+    sizes = [1 if source.size is None else source.size for source in sources]
+    total = sum(sizes)
+    begin, end = (total * part // share.parts for part in (share.part, share.part + 1))
+    is_last = share.part == share.parts - 1
+    place = 0
+    for number, (source, size) in enumerate(zip(sources, sizes, strict=True)):
+        if cuts_lines and source.format == "jsonl" and source.size and is_splittable(source):
+            start, stop = max(begin - place, 0), min(end - place, size)
+            if start < stop:
+                is_end = stop == size
+                yield number, replace(source, start=start, stop=None if is_end else stop, size=stop - start)
+        elif begin <= place + size // 2 and (is_last or place + size // 2 < end):
+            yield number, source
+        place += size

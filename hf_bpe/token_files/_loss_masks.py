@@ -26,9 +26,6 @@ _NO_LOSS = np.uint32(1 << 31)  # far above all ids
 def with_ranges(document: AnyText, written: str | None) -> tuple[AnyText, NoLossRanges]:
     """Return a document as text, whose characters have numbers, and its ranges without loss, given as JSON.
 
-    Raises:
-        ValueError: they are no ranges of this document.
-
     >>> with_ranges(b"ab", "[[0, 1]]")
     ('ab', [(0, 1)])
     """

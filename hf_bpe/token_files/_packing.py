@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids, Numbers
 
+Dtype = np.dtype[Any]
+Details = Mapping[str, Any]
+"""What the index of a format says about a shard."""
 Values = tuple[str | None, ...]
 """The values of the columns of a document besides its ids, in their order."""
+
+
+_PART_BYTES = 1 << 20
 
 
 class Chunk(NamedTuple):
@@ -84,3 +91,23 @@ def _document_values(values: Sequence[Values], size: int, ends: Numbers, stops: 
         return ()
     begins_another = size > (stops[-1] if len(stops) else 0)
     return [values[number] for number in np.searchsorted(ends, [*stops, *([size] if begins_another else [])])]
+
+
+def whole_rows(chunks: Iterable[Chunk], dtype: npt.DTypeLike) -> Iterator[Chunk]:
+    """Yield chunks whose rows are whole, with ids of a type; ids are held until their row ends."""
+    held: list[Ids] = []
+    for ids, ends, values in chunks:
+        held.append(np.ascontiguousarray(ids, dtype))
+        if len(ends) > 0:
+            *begun, ids = held
+            last, before = int(ends[-1]), sum(map(len, begun))
+            rows = Chunk(np.concatenate([*begun, ids[:last]]), ends + before, values)
+            begun, held = [], [ids[last:]]  # or a long row is in memory twice while it is written
+            yield rows
+
+
+def read_numbers(file: IO[bytes], dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
+    """Yield the numbers that were written to a file, in parts."""
+    file.seek(0)
+    while part := file.read(_PART_BYTES):
+        yield np.frombuffer(part, dtype)

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from hf_bpe._utils.input_files import read_json
+from hf_bpe._utils.input_files import parse_json
 from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.object_stores import (
     StorageOptions,
@@ -103,15 +103,21 @@ class _Store:
 
     def manifest(self, path: Path) -> Any:
         """Return the content of the manifest on the store; None if there is none, or not one of ours."""
+        data = self._content(self.url(path))
+        try:
+            return None if data is None else parse_json(path, data.decode())
+        except ValueError:
+            return {}
+
+    def _content(self, url: str) -> bytes | None:
+        """Return what is at a URL; None if nothing is."""
         with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder, "manifest")
+            copy = Path(folder, "copy")
             try:
-                download(copy, self.url(path), self._options)
-                return read_json(copy)
+                download(copy, url, self._options)
             except FileNotFoundError:
                 return None
-            except ValueError:
-                return {}
+            return copy.read_bytes()
 
     def check_free(self, job: Job, old: object, run: str | None, is_begun: bool) -> None:
         """Raise a FileExistsError for what another run has written; a run begins its log only if the output is free."""
@@ -120,7 +126,8 @@ class _Store:
         is_known = is_begun or job.options.shard is not None
         if old is not None and is_known and _is_same_run(old, job):
             return
-        if run is not None and self._record(target.manifest) == run:
+        # What identifies a run whose upload has begun and has not ended.
+        if run is not None and self._content(self.url(target.manifest) + _RECORD) == run.encode():
             return
         if old is not None:
             existing = [self.url(target.manifest)]
@@ -141,16 +148,6 @@ class _Store:
         """Return the names of files with ids and their indices that this output has on the store."""
         there = sizes(self._parent(job.target.folder), self._options)
         return sorted(n for n in there if "/" not in n and job.target.has_name(n) and not n.endswith(".json"))
-
-    def _record(self, manifest: Path) -> str | None:
-        """Return what identifies the run whose upload has begun and has not ended; None for none."""
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder, "record")
-            try:
-                download(copy, self.url(manifest) + _RECORD, self._options)
-            except FileNotFoundError:
-                return None
-            return copy.read_bytes().decode(errors="replace")
 
     def _begin(self, manifest: Path, run: str) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -8,23 +8,29 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.files import scratch_folder
 from hf_bpe._version import __version__
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, write_manifest
 from hf_bpe.token_files._packing import Chunk, pack
-from hf_bpe.token_files._publish.replace import (
+from hf_bpe.token_files._publish import (
+    ShardRecord,
+    Target,
     check_free,
+    check_in_place,
     files_to_replace,
     finish_replacement,
     put_in_place,
     staging_folder,
+    without_empty_rows,
+    write_shards,
 )
-from hf_bpe.token_files._publish.shards import ShardRecord, Target, check_in_place, without_empty_rows, write_shards
 from hf_bpe.token_files._resume.pieces import PieceFolder
 from hf_bpe.token_files._resume.record import LOG, PieceTotals, RunLog
-from hf_bpe.token_files._workers import DirectStream, EncodingProgress, PieceStream, in_units, number_of_processes
+from hf_bpe.token_files._workers import DirectStream, EncodingProgress, PieceStream, Work, in_units, number_of_processes
 
 
 def run_job(
@@ -47,12 +53,14 @@ def run_job(
         total = None if None in sizes else sum(size or 0 for size in sizes)
         progress = EncodingProgress(len(units), total, 0 if log is None else log.totals.read, show_progress)
         stack.enter_context(progress)
+        work = Work(job.documents, units, progress.report)
         stream: DirectStream | PieceStream
         if log is None:
-            stream = DirectStream(job.documents, units, progress.report)
+            stream = DirectStream(work)
         else:
-            folder = PieceFolder(log.pieces, job.held_dtype, is_durable=work_dir is not None)
-            stream = PieceStream(job.documents, units, processes, folder, log, progress.report)
+            # Ids on their way to the files have room for the marks of a loss mask.
+            dtype = job.dtype if job.options.loss_mask is None else np.dtype("<u4")
+            stream = PieceStream(work, processes, PieceFolder(log.pieces, dtype, work_dir is not None), log)
         rows = _rows(stream.chunks(), job, bool(records))
         for record in write_shards(target, output, rows, job.dtype, len(records)):
             records.append(record)

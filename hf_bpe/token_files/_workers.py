@@ -22,7 +22,7 @@ from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._sources import Shard
 from hf_bpe.token_files._documents import DocumentEncoder, Place
 from hf_bpe.token_files._packing import Chunk
-from hf_bpe.token_files._publish.shards import ShardRecord
+from hf_bpe.token_files._publish import ShardRecord
 from hf_bpe.token_files._resume.pieces import EncodedPiece, PieceFolder, ReportProgress
 from hf_bpe.token_files._resume.record import PieceTotals, Position, RunLog
 
@@ -58,19 +58,28 @@ def number_of_processes(units: Sequence[Unit], workers: int) -> int:
     return workers if is_even and sys.platform.startswith("linux") else 1
 
 
+class Work(NamedTuple):
+    """Units, what encodes them, and what is told of the progress."""
+
+    encoder: DocumentEncoder
+    units: Sequence[Unit]
+    report: ReportProgress
+
+
 class DirectStream:
     """The ids of units, encoded when they are read; nothing is kept."""
 
-    def __init__(self, encoder: DocumentEncoder, units: Sequence[Unit], report: ReportProgress) -> None:
-        self._encoder, self._units, self._report = encoder, units, report
+    def __init__(self, work: Work) -> None:
+        self._work = work
         self.totals = PieceTotals()
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the ids of all units."""
         skipped = Skipped()
-        for number, unit in enumerate(self._units):
-            for encoded in self._encoder.encode(unit.sources, Place(), skipped, unit.first):
-                self._report(number, encoded.read, len(encoded.chunk.ids))
+        encoder, units, report = self._work
+        for number, unit in enumerate(units):
+            for encoded in encoder.encode(unit.sources, Place(), skipped, unit.first):
+                report(number, encoded.read, len(encoded.chunk.ids))
                 self.totals.tokens += len(encoded.chunk.ids)
                 self.totals.documents += len(encoded.chunk.ends)
                 yield encoded.chunk
@@ -84,17 +93,8 @@ class DirectStream:
 class PieceStream:
     """The ids of units from the pieces that are written for them, from where the last recorded shard ends."""
 
-    def __init__(
-        self,
-        encoder: DocumentEncoder,
-        units: Sequence[Unit],
-        processes: int,
-        folder: PieceFolder,
-        log: RunLog,
-        report: ReportProgress,
-    ) -> None:
-        self._encoder, self._units, self._processes = encoder, units, processes
-        self._folder, self._log, self._report = folder, log, report
+    def __init__(self, work: Work, processes: int, folder: PieceFolder, log: RunLog) -> None:
+        self._work, self._processes, self._folder, self._log = work, processes, folder, log
         self._start = log.position
         self._written = log.totals.tokens + log.position.first  # ids in shards, counted from the first piece
         # Pieces that are not in shards as a whole, and totals before each.
@@ -123,7 +123,8 @@ class PieceStream:
         del self._open[:consumed]
 
     def _pieces(self) -> Generator[EncodedPiece, None, None]:
-        left = range(self._start.unit, len(self._units))
+        encoder, units, report_all = self._work
+        left = range(self._start.unit, len(units))
         encoded = {unit: self._folder.unit_pieces(unit, self._first_kept(unit)) for unit in left}
         for piece in (piece for pieces in encoded.values() for piece in pieces):
             piece.check(self._folder.dtype)
@@ -133,21 +134,21 @@ class PieceStream:
         self._folder.clean(self._start.unit, self._start.piece)
         for unit, pieces in encoded.items():
             for piece in pieces:
-                self._report(unit, piece.read, piece.ids)
+                report_all(unit, piece.read, piece.ids)
         if self._processes == 1:
             for unit in left:
                 yield from encoded[unit]
-                yield from self._folder.encode(self._encoder, unit, self._units[unit], encoded[unit], self._report)
+                yield from self._folder.encode(encoder, unit, units[unit], encoded[unit], report_all)
             return
-        encoder, parent = self._encoder._replace(threads=1), os.getpid()
+        encoder, parent = encoder._replace(threads=1), os.getpid()
 
         def report(unit: int, read: int, ids: int) -> None:
             if os.getppid() != parent:
                 raise SystemExit(1)  # it was killed, and its lock should be free soon
-            self._report(unit, read, ids)
+            report_all(unit, read, ids)
 
         def finish(unit: int) -> int:
-            for _ in self._folder.encode(encoder, unit, self._units[unit], encoded[unit], report):
+            for _ in self._folder.encode(encoder, unit, units[unit], encoded[unit], report):
                 pass
             return unit
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from hf_bpe import BPETokenizer, Source
 from hf_bpe.token_files import _documents as documents
 from hf_bpe.token_files import merge_manifests
-from hf_bpe.token_files._formats import FORMATS, writer
-from hf_bpe.token_files._packing import Chunk
+from hf_bpe.token_files._formats import FORMATS
+from hf_bpe.token_files._packing import Chunk, whole_rows
 from support.cases import case
 from support.killing import forked, kill_before_move
 from support.profiles import by_profile, scaled
@@ -92,7 +92,7 @@ def test_parts_of_a_row_are_freed_when_it_is_whole():
     parts = [np.ones(3, np.uint32) for _ in range(3)]
     references = [*map(weakref.ref, parts)]
     chunks = (Chunk(parts.pop(0), np.array(ends, np.int64)) for ends in ([], [], [2]))
-    for _ in writer.whole_rows(chunks, np.uint32):
+    for _ in whole_rows(chunks, np.uint32):
         assert [part() is None for part in references] == [True, True, False]  # the next row begins in the last one
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hf_bpe.token_files._formats import arrow, binary, datatrove, mds, megatron
-from hf_bpe.token_files._formats.writer import Details, Dtype
 from hf_bpe.token_files._options import FormatName
+from hf_bpe.token_files._packing import Details, Dtype
 
 
 class TokenFormat(NamedTuple):
@@ -47,6 +47,10 @@ def _smallest(highest_id: int) -> Dtype:
     return np.dtype("<u2" if highest_id < 1 << 16 else "<u4")
 
 
+def _32_bits(highest_id: int) -> Dtype:
+    return np.dtype("<u4")
+
+
 def _only_16_bits(highest_id: int) -> Dtype:
     if highest_id >= 1 << 16:
         raise ValueError(
@@ -65,16 +69,9 @@ FORMATS: dict[FormatName, TokenFormat] = {
     "nanogpt": TokenFormat((".bin",), binary.write_ids, _only_16_bits, keeps_rows=False),
     "llm.c": TokenFormat((".bin",), binary.write_llmc, _smallest, keeps_rows=False, max_ids=binary.MAX_LLMC_IDS),
     "mds": TokenFormat(
-        (".mds",),
-        mds.write_mds,
-        lambda _: np.dtype("<u4"),
-        is_folder=True,
-        shard_tokens=1 << 24,
-        make_index=mds.make_index,
+        (".mds",), mds.write_mds, _32_bits, is_folder=True, shard_tokens=1 << 24, make_index=mds.make_index
     ),
-    "parquet": TokenFormat(
-        (".parquet",), arrow.write_parquet, lambda _: np.dtype("<u4"), holds_columns=True, mask_suffix=""
-    ),
-    "arrow": TokenFormat((".arrow",), arrow.write_arrow, lambda _: np.dtype("<u4"), holds_columns=True, mask_suffix=""),
+    "parquet": TokenFormat((".parquet",), arrow.write_columns, _32_bits, holds_columns=True, mask_suffix=""),
+    "arrow": TokenFormat((".arrow",), arrow.write_columns, _32_bits, holds_columns=True, mask_suffix=""),
 }
 """Name → format."""

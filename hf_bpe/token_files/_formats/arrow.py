@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from hf_bpe.encoding._encoder import Ids
-from hf_bpe.token_files._formats.writer import Details, Dtype, whole_rows
 from hf_bpe.token_files._loss_masks import MASK_COLUMN, split_mask
-from hf_bpe.token_files._packing import Chunk, Values
+from hf_bpe.token_files._packing import Chunk, Details, Dtype, Values, whole_rows
 
 COLUMN = "input_ids"
 
@@ -24,31 +24,18 @@ _GROUP_ROWS, _GROUP_IDS = 1 << 16, 1 << 24  # of a group of rows; whichever is r
 _GROUP_CHARACTERS = 1 << 26  # of the values of a group, because Arrow limits a column of them to 2 GiB
 
 
-def write_parquet(
-    paths: Sequence[Path],
-    chunks: Iterable[Chunk],
-    dtype: Dtype,
-    columns: Sequence[str] = (),
-    has_mask: bool = False,
+def write_columns(
+    paths: Sequence[Path], chunks: Iterable[Chunk], dtype: Dtype, columns: Sequence[str] = (), has_mask: bool = False
 ) -> Details:
-    """Write a Parquet file."""
-    arrow, schema = _schema(paths[0], columns, has_mask)
-    with importlib.import_module("pyarrow.parquet").ParquetWriter(paths[0], schema, compression="zstd") as writer:
-        for batch in _batches(arrow, schema, chunks, has_mask):
-            writer.write_batch(batch)
-    return {}
-
-
-def write_arrow(
-    paths: Sequence[Path],
-    chunks: Iterable[Chunk],
-    dtype: Dtype,
-    columns: Sequence[str] = (),
-    has_mask: bool = False,
-) -> Details:
-    """Write Arrow's stream format, as in the cache of datasets."""
-    arrow, schema = _schema(paths[0], columns, has_mask)
-    with paths[0].open("wb") as file, arrow.ipc.new_stream(file, schema) as writer:
+    """Write a Parquet file or, by its suffix, Arrow's stream format, as in the cache of datasets."""
+    path = paths[0]
+    arrow, schema = _schema(path, columns, has_mask)
+    with ExitStack() as stack:
+        if path.suffix == ".parquet":
+            made = importlib.import_module("pyarrow.parquet").ParquetWriter(path, schema, compression="zstd")
+        else:
+            made = arrow.ipc.new_stream(stack.enter_context(path.open("wb")), schema)
+        writer = stack.enter_context(made)
         for batch in _batches(arrow, schema, chunks, has_mask):
             writer.write_batch(batch)
     return {}

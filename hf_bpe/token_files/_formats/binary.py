@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hf_bpe.token_files._formats.writer import Details, Dtype
-from hf_bpe.token_files._packing import Chunk
+from hf_bpe.token_files._packing import Chunk, Details, Dtype
 
 MAX_LLMC_IDS = 2**31 - 1
 

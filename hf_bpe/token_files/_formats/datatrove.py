@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hf_bpe.token_files._formats.writer import Details, Dtype
 from hf_bpe.token_files._loss_masks import split_mask
-from hf_bpe.token_files._packing import Chunk
+from hf_bpe.token_files._packing import Chunk, Details, Dtype
 
 _NAME = "Unknown Tokenizer"  # what datatrove writes for a tokenizer without a name
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from hf_bpe.encoding._encoder import Ids
-from hf_bpe.token_files._formats.writer import Details, Dtype, read_numbers, whole_rows
-from hf_bpe.token_files._packing import Chunk
+from hf_bpe.token_files._packing import Chunk, Details, Dtype, read_numbers, whole_rows
 
 _CONFIG: dict[str, Any] = {
     "version": 2,

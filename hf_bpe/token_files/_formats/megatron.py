@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hf_bpe.token_files._formats.writer import Details, Dtype, read_numbers
-from hf_bpe.token_files._packing import Chunk
+from hf_bpe.token_files._packing import Chunk, Details, Dtype, read_numbers
 
 _MAGIC, _VERSION = b"MMIDIDX\x00\x00", 1
 _CODES = {np.dtype("<u2"): 8, np.dtype("<i4"): 4}

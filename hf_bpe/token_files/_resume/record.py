@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from hf_bpe._utils.input_files import check_shape
 from hf_bpe._utils.work_log import LogKind, WorkLog, subfolder
 from hf_bpe.counting._error_policy import SKIPPED, Skipped
-from hf_bpe.token_files._publish.shards import ShardRecord
+from hf_bpe.token_files._publish import ShardRecord
 from hf_bpe.token_files._resume.pieces import EncodedPiece
 
 _PATIENCE = 10.0  # seconds, in which the processes of a killed run notice that it is gone
@@ -67,11 +67,7 @@ class PieceTotals:
 
 
 class RunLog:
-    """The log of a run, which locks the folder; `check` is called with the shards in place before anything is written.
-
-    Raises:
-        ValueError, OSError: see `WorkLog`; there are pieces without a log.
-    """
+    """The log of a run, which locks the folder; `check` gets the shards in place before anything is written."""
 
     def __init__(
         self,
