@@ -41,33 +41,20 @@ class _Row(NamedTuple):
 
 
 class Framing(NamedTuple):
-    """The ids that begin and end documents.
+    """The ids that begin and end documents."""
 
-    Attributes:
-        separator_id: the id that ends a document where it is found in a text file; -1 if there is none.
-        appends: whether it is appended to records, and to documents of text that do not end with it.
-        begin_id: the id before each document, None if there is none.
-    """
-
-    separator_id: int = -1
-    appends: bool = False
-    begin_id: int | None = None
+    separator_id: int = -1  # the id that ends a document where it is found in a text file; -1 if there is none
+    appends: bool = False  # whether it is appended to records, and to documents of text that do not end with it
+    begin_id: int | None = None  # the id before each document, None if there is none
 
 
 class Place(NamedTuple):
-    """A place in a list of sources from which the same ids follow.
+    """A place in a list of sources from which the same ids follow."""
 
-    Attributes:
-        file: the index of the source.
-        done: how much of it is before the place: bytes of text, after decompression, or records.
-        is_open: whether the place is inside a document.
-        position: with dropout, the bytes of normalized text before the place.
-    """
-
-    file: int = 0
-    done: int = 0
-    is_open: bool = False
-    position: int = 0
+    file: int = 0  # the index of the source
+    done: int = 0  # how much of it is before the place: bytes of text, after decompression, or records
+    is_open: bool = False  # whether the place is inside a document
+    position: int = 0  # with dropout, the bytes of normalized text before the place
 
 
 class EncodedChunk(NamedTuple):
@@ -83,25 +70,16 @@ class EncodedChunk(NamedTuple):
 
 
 class DocumentEncoder(NamedTuple):
-    """The settings by which documents become ids.
+    """The settings by which documents become ids."""
 
-    Attributes:
-        encoder, options: what encodes text files.
-        record_encoder: what encodes records, to which the separator is ordinary text.
-        separator: the text of the separator, empty if there is none or if `encoder` does not find it.
-        framing: the tokens that begin and end documents.
-        threads: the number of threads.
-        random: how texts are encoded at random; `first_text` is not used.
-        files: the options of the files, which name the columns of records to copy and that of the loss mask.
-    """
-
-    encoder: Encoder
-    record_encoder: Encoder
-    separator: str
+    encoder: Encoder  # what encodes text files
+    record_encoder: Encoder  # what encodes records, to which the separator is ordinary text
+    separator: str  # the text of the separator, empty if there is none or if `encoder` does not find it
     options: Options
-    framing: Framing
+    framing: Framing  # the tokens that begin and end documents
     threads: int
-    random: Randomness = Randomness()
+    random: Randomness = Randomness()  # how texts are encoded at random; `first_text` is not used
+    # The options of the files, which name the columns of records to copy and that of the loss mask
     files: TokenFileOptions = TokenFileOptions()
 
     def encode(
@@ -149,8 +127,7 @@ class DocumentEncoder(NamedTuple):
         done = place.done
         has_values, has_ranges = bool(self.files.copy_columns), self.files.loss_mask is not None
         drops_ends = self.files.format == "datatrove"  # what its own writer does with ids without loss
-        batches = _in_batches(policy, done, has_rows=has_values or has_ranges, has_ranges=has_ranges)
-        with closing(self._ahead(batches)) as ahead:
+        with closing(self._ahead(_in_batches(policy, done, has_ranges=has_ranges))) as ahead:
             for texts, rows in ahead:
                 random = self.random._replace(first_text=(number << _RECORD_BITS) + done)
                 options = random.options(self.options, len(texts))
@@ -194,12 +171,7 @@ def _tell_of_separators(separator: str) -> None:
 def frame(ids: Ids, ends: Numbers, is_open: bool, framing: Framing, *, are_records: bool = False) -> tuple[Chunk, bool]:
     """Return ids as documents with the tokens that begin and end them, and whether the last document is open.
 
-    Args:
-        ids: encoded text.
-        ends: the positions at which records or files end.
-        is_open: whether the ids continue a document.
-        framing: the tokens; the separator ends a document of a text file, too.
-        are_records: whether each text is one document, whatever its ids.
+    Records or files end at `ends`, documents of a text file at separators, too. With `is_open` the ids continue one.
 
     >>> chunk, is_open = frame(np.array([7, 0, 8]), np.array([3, 3]), False, Framing(0, appends=True, begin_id=1))
     >>> chunk.ids.tolist(), chunk.ends.tolist(), is_open
@@ -245,10 +217,8 @@ def _with_row(policy: ErrorPolicy, document: AnyText, has_ranges: bool) -> tuple
     return text, _Row(tuple(values), ranges)
 
 
-def _in_batches(
-    policy: ErrorPolicy, passed: int, *, has_rows: bool = False, has_ranges: bool = False
-) -> Iterator[tuple[list[AnyText], list[_Row]]]:
-    """Yield documents of a source in lists, without the first ones, and with `has_rows` what is known of their records.
+def _in_batches(policy: ErrorPolicy, passed: int, *, has_ranges: bool) -> Iterator[tuple[list[AnyText], list[_Row]]]:
+    """Yield documents of a source in lists, without the first ones, and what is known of their records, if anything is.
 
     With `has_ranges` the last of the copied columns has the ranges without loss.
     """
@@ -257,7 +227,7 @@ def _in_batches(
     size = number = 0
     for document in follow_documents(policy):
         row = None  # made only where it is needed, for records may be short and many
-        if has_rows:
+        if policy.copied:
             read = _with_row(policy, document, has_ranges)
             if read is None:
                 continue

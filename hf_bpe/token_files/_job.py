@@ -8,9 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from hf_bpe._utils.arguments import MAX_INT64, check_path, check_sequence
 from hf_bpe._utils.object_stores import StorageOptions
@@ -24,36 +22,27 @@ from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._formats.arrow import COLUMN
 from hf_bpe.token_files._loss_masks import MASK_COLUMN
 from hf_bpe.token_files._options import Share, TokenFileOptions
+from hf_bpe.token_files._packing import Dtype
 from hf_bpe.token_files._publish import Target
 
 
 class Job(NamedTuple):
-    """Sources to encode to token files, and how.
+    """Sources to encode to token files, and how."""
 
-    Attributes:
-        sources: files, each whole; of a share of a corpus, also ranges of files.
-        target: the format and the names of files.
-        options: the options, of which `target` and `documents` are made, too.
-        documents: how the documents of the sources are encoded.
-        dtype: the type of the ids in the files.
-        settings: the tokenizer and options, as JSON values for the manifest.
-        first_source: the number of the first source among those of the corpus.
-        destination: the URL of the manifest, if the files of the target are uploaded; None if they stay.
-    """
-
-    sources: Sequence[Shard]
-    target: Target
-    options: TokenFileOptions
-    documents: DocumentEncoder
-    dtype: np.dtype[Any]
-    settings: dict[str, Any]
-    first_source: int = 0
+    sources: Sequence[Shard]  # files, each whole; of a share of a corpus, also ranges of files
+    target: Target  # the format and the names of files
+    options: TokenFileOptions  # the options, of which `target` and `documents` are made, too
+    documents: DocumentEncoder  # how the documents of the sources are encoded
+    dtype: Dtype  # the type of the ids in the files
+    settings: dict[str, object]  # the tokenizer and options, as JSON values for the manifest
+    first_source: int = 0  # the number of the first source among those of the corpus
+    # The URL of the manifest, if the files of the target are uploaded; None if they stay
     destination: str | None = None
 
     @property
-    def described_sources(self) -> list[dict[str, Any]]:
+    def described_sources(self) -> list[dict[str, object]]:
         """The manifest's entry about the sources."""
-        described = []
+        described: list[dict[str, object]] = []
         for source in self.sources:
             column = {} if source.format == "text" else {"column": source.source.column}
             range_ = {} if (source.start, source.stop) == (0, None) else {"range": [source.start, source.stop]}
@@ -72,7 +61,7 @@ class Job(NamedTuple):
         return self.destination or str(self.target.manifest.absolute())
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """The values that the token files depend on, to resume the work."""
         for source in self.sources:
             if source.version is None:
@@ -170,7 +159,8 @@ def make_job(pipeline: Pipeline, sources: list[Shard], output: Path, options: To
         # The number of a record, which randomness depends on, is known only where its file is read from the beginning.
         cuts_lines = not random.dropout
         settings |= {"shard": [*options.share], "plan": _plan_digest(sources, cuts_lines=cuts_lines)}
-        first_source, sources = _sources_of_share(sources, options.share, cuts_lines=cuts_lines)
+        numbered = [*_sources_of_share(sources, options.share, cuts_lines)]
+        first_source, sources = numbered[0][0] if numbered else 0, [source for _, source in numbered]
     # The separator is ordinary text in records.
     found = None if are_texts else pipeline.added_tokens.get(framing.separator_id)
     text = "" if found is None else found.content
@@ -220,17 +210,8 @@ def _plan_digest(sources: Sequence[Shard], *, cuts_lines: bool) -> str:
     return hashlib.sha256(json.dumps([cuts_lines, *(source.key for source in sources)]).encode()).hexdigest()
 
 
-def _sources_of_share(sources: Sequence[Shard], share: Share, *, cuts_lines: bool) -> tuple[int, list[Shard]]:
-    """Return the number of the first source of a share, and its sources: files, or ranges of files of JSON lines.
-
-    Those of all shares in their order are the corpus.
-    """
-    chosen = [*_chosen(sources, share, cuts_lines)]
-    return chosen[0][0] if chosen else 0, [source for _, source in chosen]
-
-
-def _chosen(sources: Sequence[Shard], share: Share, cuts_lines: bool) -> Iterator[tuple[int, Shard]]:
-    """Yield the number of each source of a share, and the source or a range of it.
+def _sources_of_share(sources: Sequence[Shard], share: Share, cuts_lines: bool) -> Iterator[tuple[int, Shard]]:
+    """Yield the number of each source of a share, and the source or a range of it; those of all shares are the corpus.
 
     The corpus is a line of as many bytes as its files have, of which each share has its part. A file of JSON lines is
     cut where a part ends; any other belongs to the share that has its middle.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +34,7 @@ def with_ranges(document: AnyText, written: str | None) -> tuple[AnyText, NoLoss
         text = document if isinstance(document, str) else document.decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"expected UTF-8, because ranges without loss count characters: {error}") from None
-    ranges: Any = json.loads(written) if written[:1] == "[" else written
+    ranges: object = json.loads(written) if written[:1] == "[" else written
     if not isinstance(ranges, list) or not all(_is_range(each, len(text)) for each in ranges):
         raise ValueError(
             f"expected ranges without loss, pairs [begin, end] of numbers from 0 to {len(text)}, the number of "
@@ -45,20 +44,14 @@ def with_ranges(document: AnyText, written: str | None) -> tuple[AnyText, NoLoss
 
 
 def _is_range(value: object, length: int) -> bool:
-    if not isinstance(value, list) or [*map(type, value)] != [int, int]:
-        return False
-    return bool(0 <= value[0] <= value[1] <= length)
+    return isinstance(value, list) and [*map(type, value)] == [int, int] and 0 <= value[0] <= value[1] <= length
 
 
 def mark(ids: Ids, offsets: Numbers, places: Numbers, ranges: Sequence[NoLossRanges]) -> Numbers:
     """Mark the ids without loss, and return for each text how many ids are before a range that reaches its end.
 
-    Such a range begins at the id with its first character. It ends before the id with the first character after it.
-
-    Args:
-        ids: those of all texts; changed in place.
-        offsets, places: see `Encoder.encode_with_offsets`.
-        ranges: the ranges of each text.
+    Such a range begins at the id with its first character. It ends before the id with the first character after it. The
+    ids are changed in place; `offsets` and `places` are those of `Encoder.encode_with_offsets`.
     """
     kept = np.diff(offsets)
     for number in (number for number, each in enumerate(ranges) if each):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hf_bpe.encoding._encoder import Ids, Numbers
 
-Dtype = np.dtype[Any]
-Details = Mapping[str, Any]
+Dtype = np.dtype[np.generic]
+Details = Mapping[str, object]
 """What the index of a format says about a shard."""
 Values = tuple[str | None, ...]
 """The values of the columns of a document besides its ids, in their order."""
@@ -39,11 +39,8 @@ class Chunk(NamedTuple):
 def pack(documents: Iterable[Chunk], length: int, *, across: bool) -> Iterator[Chunk]:
     """Yield documents as sequences of at most `length` ids.
 
-    Args:
-        documents: the ids of documents.
-        length: the number of ids of a sequence.
-        across: whether a sequence may hold ids of several documents. If so, all sequences have the full length, and the
-            last ids, which fill none, are left out. If not, the last sequence of each document may be shorter.
+    With `across` a sequence may hold ids of several documents: all have the full length, and the last ids, which fill
+    none, are left out. Without, the last sequence of each document may be shorter.
 
     >>> chunks = [Chunk(np.arange(3), np.array([2])), Chunk(np.arange(3, 7), np.array([4]))]
     >>> [[chunk.ids.tolist(), chunk.ends.tolist()] for chunk in pack(chunks, 3, across=False)]
@@ -106,7 +103,7 @@ def whole_rows(chunks: Iterable[Chunk], dtype: npt.DTypeLike) -> Iterator[Chunk]
             yield rows
 
 
-def read_numbers(file: IO[bytes], dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
+def read_numbers(file: IO[bytes], dtype: npt.DTypeLike) -> Iterator[Numbers]:
     """Yield the numbers that were written to a file, in parts."""
     file.seek(0)
     while part := file.read(_PART_BYTES):

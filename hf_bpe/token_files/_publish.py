@@ -13,10 +13,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,12 +35,7 @@ SHARD_FILES = {re.compile(r"(?:[0-9]{5}-of-[0-9]{5}/)?[^/\\]{1,255}"): int}
 
 
 class Target:
-    """The files that are written with some options.
-
-    Args:
-        options: the format, and what else decides which files there are, and their columns.
-        output: the path of the file with the ids, with or without its suffix; for MDS, of a folder.
-    """
+    """The files that are written with some options; `output` is a path with or without suffix, for MDS of a folder."""
 
     def __init__(self, options: TokenFileOptions, output: Path) -> None:
         self.format, share = FORMATS[options.format], options.share
@@ -114,7 +109,7 @@ class Target:
         stem = re.escape(self._stem + ("." if self.format.is_folder else "-"))
         return re.compile(f"{stem}{number}(?:{'|'.join(map(re.escape, self._all_suffixes))})")
 
-    def index(self, shards: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
+    def index(self, shards: Sequence[Details]) -> tuple[str, str] | None:
         """Return the name and content of the file about all shards; None if the format has none."""
         if self.format.make_index is None:
             return None
@@ -122,20 +117,13 @@ class Target:
 
 
 class ShardRecord(NamedTuple):
-    """A shard that is in place.
+    """A shard that is in place."""
 
-    Attributes:
-        files: name → number of bytes.
-        tokens, rows: how many ids and rows it holds.
-        details: what the index of the format says about it.
-        modified: name → when the file was written, in nanoseconds.
-    """
-
-    files: dict[str, int]
-    tokens: int
+    files: dict[str, int]  # name → number of bytes
+    tokens: int  # how many ids and rows it holds
     rows: int
-    details: dict[str, Any]
-    modified: dict[str, int]
+    details: Details  # what the index of the format says about it
+    modified: dict[str, int]  # name → when the file was written, in nanoseconds
 
 
 def write_shards(
@@ -143,15 +131,8 @@ def write_shards(
 ) -> Iterator[ShardRecord]:
     """Write a stream of rows to shards, each of which ends with the row that brings it to `shard_tokens` ids.
 
-    Yield each shard when it is in place. The last row must end with the last chunk. A whole corpus without text has one
-    shard, with nothing in it.
-
-    Args:
-        target: the names and format of the files.
-        folder: where to put them.
-        chunks: the rows.
-        dtype: the type of ids.
-        number: the number of the first shard.
+    Yield each shard when it is in place; the first one has this number. The last row must end with the last chunk. A
+    whole corpus without text has one shard, with nothing in it.
     """
     left = iter(chunks)
     first = next(left, None)

@@ -42,12 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 class Places:
-    """The folders of a run: local ones, and what they stand for.
-
-    Attributes:
-        output: the local path that stands for the output.
-        work: the local work folder; None for none.
-    """
+    """The folders of a run: local ones, and what they stand for."""
 
     def __init__(
         self, output: str | os.PathLike[str], work_dir: str | os.PathLike[str] | None, options: StorageOptions | None
@@ -101,7 +96,7 @@ class _Store:
         """Return the URL of a local path."""
         return join(self._folder, path.relative_to(self._local).as_posix())
 
-    def manifest(self, path: Path) -> Any:
+    def manifest(self, path: Path) -> object:
         """Return the content of the manifest on the store; None if there is none, or not one of ours."""
         data = self._content(self.url(path))
         try:
@@ -204,7 +199,7 @@ def _digest(job: Job) -> str | None:
 
 def _is_same_run(manifest: object, job: Job) -> bool:
     """Return whether a manifest is of the same settings, which include the plan of the sources of a part."""
-    settings: Mapping[str, Any] = {**job.settings, "shard_tokens": job.target.shard_tokens}
+    settings: Mapping[str, object] = {**job.settings, "shard_tokens": job.target.shard_tokens}
     names = [source["name"] for source in job.described_sources]
     return (
         isinstance(manifest, dict)

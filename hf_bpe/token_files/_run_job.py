@@ -6,7 +6,6 @@ import errno
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -149,7 +148,7 @@ def _full_disk_named(folder: Path) -> Iterator[None]:
         raise
 
 
-def _make_manifest(job: Job, records: Sequence[ShardRecord], totals: PieceTotals) -> dict[str, Any]:
+def _make_manifest(job: Job, records: Sequence[ShardRecord], totals: PieceTotals) -> dict[str, object]:
     """Return a manifest of shards; `totals` is what was read, of which some ids may not be in the files."""
     tokens = sum(record.tokens for record in records)
     return {

@@ -200,33 +200,23 @@ def test_documents_of_text_end_at_the_separator_or_the_end(tokenizer, tmp_path):
         bare.encode_files(path, tmp_path / "bare", format="megatron")
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-@pytest.mark.parametrize("format", ["megatron", "npy"])
-def test_separator_in_a_record_is_ordinary_text(tokenizer, tmp_path, kind, format, caplog):
+def test_separator_in_a_record_is_ordinary_text(tokenizer, tmp_path, caplog):
     """Let records hold the separator as an attacker would, who wants what follows to be a document of its own."""
-    pa = pytest.importorskip("pyarrow")
     texts = [f"low{END}lower", END, f"{END}{END}", f"lowest{END}", "newest<|begin|>low", f"<|begin|>{END}", "", "你"]
-    path = tmp_path / f"in.{kind}"
-    if kind == "parquet":
-        pytest.importorskip("pyarrow.parquet").write_table(pa.table({"text": texts}), path)
-    else:
-        write_jsonl(path, texts)
+    path = write_jsonl(tmp_path / "in.jsonl", texts)
     end, begin = tokenizer.convert_tokens_to_ids([END, BEGIN])
     documents._tell_of_separators.cache_clear()
-    written = tokenizer.encode_files(path, tmp_path / "out.npy" if format == "npy" else tmp_path / "out", format=format)
+    written = tokenizer.encode_files(path, tmp_path / "out", format="megatron")
     assert written.num_documents == written.num_rows == 7
     assert [record.getMessage() for record in caplog.records] == [
         f"a record holds the separator '{END}': there it is ordinary text, because each record is one document"
     ]
+    plain = [tokenizer.encode(text, allowed_special={BEGIN}, disallowed_special=()) for text in texts if text]
+    assert np.fromfile(written.ids, np.uint16).tolist() == [i for row in plain for i in [*row, end]]
     flat = tokenizer.encode_files(path, tmp_path / "flat", format="megatron", append_separator=False)
     ids = np.fromfile(flat.ids, np.uint16).tolist()
-    assert end not in ids
-    assert ids.count(begin) == 2
-    assert tokenizer.decode(ids) == "".join(texts)
-    plain = [tokenizer.encode(text, allowed_special={BEGIN}, disallowed_special=()) for text in texts if text]
     assert ids == [token_id for row in plain for token_id in row]
-    if format == "megatron":
-        assert np.fromfile(written.ids, np.uint16).tolist() == [i for row in plain for i in [*row, end]]
+    assert (end in ids, ids.count(begin), tokenizer.decode(ids)) == (False, 2, "".join(texts))
     as_text = tokenizer.encode_files(path, tmp_path / "text", format="megatron", split_special_tokens=True)
     assert as_text.num_documents == 7
 
@@ -251,7 +241,6 @@ def test_manifest_names_files_sources_and_options(tokenizer, tmp_path):
     assert manifest["tokens"] + manifest["tokens_left_out"] == sum(
         map(len, documents_of(tokenizer, ["low", "lower low"]))
     )
-    assert sizes_in(manifest) == {each.name: each.stat().st_size for each in written.files}
     assert manifest["documents"] == written.num_documents == 2
     other = BPETokenizer.train(["low low"], num_merges=2, special_tokens=[END])
     again = json.loads(other.encode_files(path, tmp_path / "o", format="llm.c").manifest.read_text(encoding="utf-8"))

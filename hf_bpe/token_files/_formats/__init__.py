@@ -13,33 +13,21 @@ from hf_bpe.token_files._packing import Details, Dtype
 
 
 class TokenFormat(NamedTuple):
-    """A format of token files.
+    """A format of token files."""
 
-    Attributes:
-        suffixes: the ends of the names of a shard's files. The first is that of the file with the ids.
-        write: writes files with these names, given rows and the type of ids, and returns what the index says of them.
-        dtype: returns the type of ids, given the highest id.
-        keeps_rows: whether the files say where rows end.
-        needs_separator: whether a tokenizer without a separator is refused unless the caller wants none.
-        max_ids: the most ids of a file.
-        is_folder: whether the output is a folder, with fixed names of files.
-        shard_tokens: the default size of a shard; None for one file.
-        make_index: returns the content of a JSON file about all shards, given what `write` returned for each.
-        mask_suffix: the end of the name of the file with the loss mask, "" if it is a column; None if no place is for
-            one.
-        holds_columns: whether `write` takes the names of other columns, whose values the rows bring.
-    """
-
-    suffixes: tuple[str, ...]
+    suffixes: tuple[str, ...]  # the ends of the names of a shard's files. The first is that of the file with the ids
+    # Writes files with these names, given rows and the type of ids, and returns what the index says of them
     write: Callable[..., Details]
-    dtype: Callable[[int], Dtype]
-    keeps_rows: bool = True
-    needs_separator: bool = True
-    max_ids: int | None = None
-    is_folder: bool = False
-    shard_tokens: int | None = None
+    dtype: Callable[[int], Dtype]  # returns the type of ids, given the highest id
+    keeps_rows: bool = True  # whether the files say where rows end
+    needs_separator: bool = True  # whether a tokenizer without a separator is refused unless the caller wants none
+    max_ids: int | None = None  # the most ids of a file
+    is_folder: bool = False  # whether the output is a folder, with fixed names of files
+    shard_tokens: int | None = None  # the default size of a shard; None for one file
+    # Returns the content of a JSON file about all shards, given what `write` returned for each
     make_index: Callable[[Sequence[Details]], Details] | None = None
-    holds_columns: bool = False
+    holds_columns: bool = False  # whether `write` takes the names of other columns, whose values the rows bring
+    # The end of the name of the file with the loss mask, "" if it is a column; None if no place is for one
     mask_suffix: str | None = None
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def write_columns(
     return {}
 
 
-def _schema(path: Path, columns: Sequence[str], has_mask: bool) -> tuple[ModuleType, Any]:
+def _schema(path: Path, columns: Sequence[str], has_mask: bool) -> tuple[ModuleType, object]:
     """Return pyarrow, and the columns of a file."""
     try:
         arrow = importlib.import_module("pyarrow")
@@ -54,7 +53,7 @@ def _schema(path: Path, columns: Sequence[str], has_mask: bool) -> tuple[ModuleT
     return arrow, arrow.schema([(COLUMN, arrow.list_(arrow.uint32())), *masks, *strings])
 
 
-def _batches(arrow: ModuleType, schema: object, chunks: Iterable[Chunk], has_mask: bool) -> Iterator[Any]:
+def _batches(arrow: ModuleType, schema: object, chunks: Iterable[Chunk], has_mask: bool) -> Iterator[object]:
     """Yield rows in groups, whose limits depend on the rows alone."""
     group: list[Ids] = []
     values: list[Values] = []
@@ -76,7 +75,7 @@ def _batches(arrow: ModuleType, schema: object, chunks: Iterable[Chunk], has_mas
         yield _batch(arrow, schema, group, values, has_mask)
 
 
-def _batch(arrow: ModuleType, schema: Any, group: Sequence[Ids], values: Sequence[Values], has_mask: bool) -> Any:
+def _batch(arrow: ModuleType, schema: object, group: Sequence[Ids], values: Sequence[Values], has_mask: bool) -> object:
     offsets = arrow.array(np.cumsum([0, *map(len, group)]), arrow.int32())
     ids = np.concatenate(group)
     lists = split_mask(ids) if has_mask else (ids,)

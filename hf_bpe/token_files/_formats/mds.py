@@ -8,14 +8,13 @@ import struct
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hf_bpe.encoding._encoder import Ids
 from hf_bpe.token_files._packing import Chunk, Details, Dtype, read_numbers, whole_rows
 
-_CONFIG: dict[str, Any] = {
+_CONFIG: dict[str, object] = {
     "version": 2,
     "format": "mds",
     "compression": None,

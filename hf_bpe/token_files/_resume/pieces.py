@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from io import FileIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,32 +48,19 @@ ReportProgress = Callable[[int, int, int], object]
 
 
 class EncodedPiece(NamedTuple):
-    """A piece of a unit.
+    """A piece of a unit."""
 
-    Attributes:
-        path: its file.
-        unit: the index of the unit.
-        number: the index of the piece in the unit.
-        ids, documents: how many it holds.
-        place: where the next piece of the unit begins.
-        is_last: whether there is no next piece.
-        skipped: what was skipped in the sources of the unit before that of the place.
-        read: stored bytes of the sources that were read for it.
-        values: the size in bytes of the values of other columns.
-        crc: the checksum of ids, ends and values.
-    """
-
-    path: Path
-    unit: int
-    number: int
-    ids: int
+    path: Path  # its file
+    unit: int  # the index of the unit
+    number: int  # the index of the piece in the unit
+    ids: int  # how many ids it holds
     documents: int
-    place: Place
-    is_last: bool
-    skipped: Skipped
-    read: int
-    values: int
-    crc: int
+    place: Place  # where the next piece of the unit begins
+    is_last: bool  # whether there is no next piece
+    skipped: Skipped  # what was skipped in the sources of the unit before that of the place
+    read: int  # stored bytes of the sources that were read for it
+    values: int  # the size in bytes of the values of other columns
+    crc: int  # the checksum of ids, ends and values
 
     def check(self, dtype: npt.DTypeLike) -> None:
         """Raise a ValueError if the file is damaged."""
@@ -194,7 +181,7 @@ class _PieceFile:
             self._write(ends.astype("<i8").data)
         for line in self._values:
             self._write(line)
-        content: dict[str, Any] = {"ids": self.ids, "documents": self.documents, "place": place, "is_last": is_last}
+        content: dict[str, object] = {"ids": self.ids, "documents": self.documents, "place": place, "is_last": is_last}
         content |= {"skipped": asdict(skipped), "read": self.read, "values": self.values, "crc": self._crc}
         trailer = json.dumps(content).encode()
         self._file.write(trailer + _TRAILER.pack(len(trailer)))

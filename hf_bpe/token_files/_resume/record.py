@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from hf_bpe._utils.input_files import check_shape
 from hf_bpe._utils.work_log import LogKind, WorkLog, subfolder
@@ -27,35 +27,26 @@ _SIZES = {re.compile(r"[^/\\]+"): int}
 _SHARD = {"files": _SIZES, "tokens": int, "rows": int, "details": {...: object}, "modified": _SIZES}
 _TOTALS = {"tokens": int, "documents": int, "read": int, "skipped": SKIPPED}
 _LINE = {"shard": _SHARD, "next": (int, int, int), "totals": _TOTALS}
+Line: TypeAlias = dict[str, Any]  # of the shape of _LINE
 _KIND = LogKind(LOG, "hf_bpe encoding 1", "run", "delete {folder} to encode again")
 
 
 class Position(NamedTuple):
-    """A position in the stream of ids of all units.
+    """A position in the stream of ids of all units."""
 
-    Attributes:
-        unit, piece: the piece that holds it.
-        first: how many ids of the piece are before it.
-    """
-
-    unit: int = 0
+    unit: int = 0  # the piece that holds it, by its unit and its number there
     piece: int = 0
-    first: int = 0
+    first: int = 0  # how many ids of the piece are before it
 
 
 @dataclass
 class PieceTotals:
-    """Totals of pieces.
+    """Totals of pieces."""
 
-    Attributes:
-        tokens, documents: how many ids and ends of documents they hold.
-        read: stored bytes of the sources.
-        skipped: what was skipped in units that are complete.
-    """
-
-    tokens: int = 0
+    tokens: int = 0  # how many ids and ends of documents they hold
     documents: int = 0
-    read: int = 0
+    read: int = 0  # stored bytes of the sources
+    # What was skipped in units that are complete
     skipped: dict[str, int] = field(default_factory=lambda: asdict(Skipped()))
 
     def plus(self, piece: EncodedPiece) -> PieceTotals:
@@ -85,7 +76,7 @@ class RunLog:
         self._log = WorkLog(folder, _KIND, settings, _parse, self._check, _PATIENCE)
         self._lines = self._log.lines
 
-    def _check(self, lines: Sequence[dict[str, Any]]) -> None:
+    def _check(self, lines: Sequence[Line]) -> None:
         """Check what the lines say about each other and about the run."""
         tokens = 0
         for number, line in enumerate(lines):
@@ -132,10 +123,10 @@ class RunLog:
         self._lines.append(json.loads(json.dumps(line)))
 
 
-def _records(lines: Sequence[dict[str, Any]]) -> list[ShardRecord]:
+def _records(lines: Sequence[Line]) -> list[ShardRecord]:
     return [ShardRecord(**line["shard"]) for line in lines]
 
 
-def _parse(text: str) -> dict[str, Any]:
-    line: dict[str, Any] = check_shape(json.loads(text), _LINE)
+def _parse(text: str) -> Line:
+    line: Line = check_shape(json.loads(text), _LINE)
     return line
