@@ -2,8 +2,7 @@
 
 from hf_bpe.conversion._formats import FORMATS, definition_of, detect, read, write
 from hf_bpe.conversion._inspection import Inspection, inspect
-from hf_bpe.conversion._merges import recover_merges
-from hf_bpe.conversion._tiktoken import model_of_ranks
+from hf_bpe.conversion._tiktoken import model_of_ranks, recover_merges
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._features import FEATURES, Feature
 from hf_bpe.formats._files.vocab_and_merges import read_gpt2, write_gpt2

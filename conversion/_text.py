@@ -11,13 +11,14 @@ invalid UTF-8: there a token is everything before a tab, digits and a line end, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from hf_bpe._utils.input_files import decode, open_regular, read_bounded
-from hf_bpe.conversion._merges import tokens_of_merges
 from hf_bpe.conversion._sidecar import SIDECAR_FEATURES, read_sidecar, write_sidecar
+from hf_bpe.core._checks import MAX_TOKEN_BYTES
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, PatternNeeded
@@ -110,7 +111,7 @@ def read(path: Path, hints: Hints) -> Definition:
     special_ids = {*specials.values()}
     alphabet = {token_id: token for token_id, token in unmerged.items() if token_id not in special_ids}
     numbers = [*merges.values()]
-    tokens = tokens_of_merges(alphabet, [*merges], lambda rank: f"{merges_file}: line {numbers[rank]}")
+    tokens = _tokens_of_merges(alphabet, [*merges], lambda rank: f"{merges_file}: line {numbers[rank]}")
     for (_, _, merged), number in merges.items():
         if merged not in entries:
             raise ValueError(
@@ -219,6 +220,58 @@ def _check_special_tokens(path: Path, specials: Mapping[str, int], unmerged: dic
                 f"{path}: expected token {token_id} to be the special token {special!r:.80}, got "
                 f"{unmerged[token_id]!r:.80}"
             )
+
+
+def _tokens_of_merges(
+    alphabet: Mapping[int, bytes], merges: Sequence[tuple[int, int, int]], place: Callable[[int], str]
+) -> dict[int, bytes]:
+    """Return the tokens of an alphabet, and the tokens that merges make from them.
+
+    Args:
+        alphabet: id → bytes.
+        merges: ids of first part, second part and result, in any order.
+        place: rank → location of the merge, for messages.
+
+    Raises:
+        ValueError: nothing makes a part, a result has other bytes already, or the tokens are too long for a vocabulary.
+
+    >>> _tokens_of_merges({97: b"a", 98: b"b"}, [(257, 98, 256), (97, 98, 257)], str)
+    {97: b'a', 98: b'b', 257: b'ab', 256: b'abb'}
+    """
+    tokens = dict(alphabet)
+    waiting: defaultdict[int, list[int]] = defaultdict(list)  # id → ranks of the merges that need it
+    total = 0
+    for first_rank in range(len(merges)):
+        ranks = [first_rank]
+        while ranks:
+            rank = ranks.pop()
+            *parts, merged = merges[rank]
+            lacking = next((part for part in parts if part not in tokens), None)
+            if lacking is not None:
+                waiting[lacking].append(rank)
+                continue
+            first, second = map(tokens.__getitem__, parts)
+            total += len(first) + len(second)
+            if total > MAX_TOKEN_BYTES:  # every merge may double a token, so a small file could make a terabyte
+                raise ValueError(
+                    f"{place(rank)}: expected merges that make tokens of at most {MAX_TOKEN_BYTES} bytes in all, got "
+                    f"{total} up to here, where token {merged} has {len(first) + len(second)}; no known vocabulary has "
+                    "a tenth of that. Is the file damaged? If not, leave out the merges of the longest tokens"
+                )
+            if merged not in tokens:
+                tokens[merged] = first + second
+                ranks += waiting.pop(merged, ())
+            elif tokens[merged] != first + second:
+                raise ValueError(
+                    f"{place(rank)}: expected parts of token {merged}, {tokens[merged][:80]!r}, got {first[:80]!r} and "
+                    f"{second[:80]!r}"
+                )
+    if waiting:
+        rank, lacking = min((rank, part) for part, ranks in waiting.items() for rank in ranks)
+        raise ValueError(
+            f"{place(rank)}: expected bytes or what other merges make of them, got {lacking}, which is neither"
+        )
+    return tokens
 
 
 def _check_made(path: Path, made: Mapping[int, tuple[bytes, _Entry]], is_ours: bool) -> None:
