@@ -29,7 +29,7 @@ from hf_bpe.formats._folder.verify import verify_folder
 from hf_bpe.formats._format import Format, Hints
 from hf_bpe.formats._pipeline import without_idle_ignore_merges
 from hf_bpe.formats._settings import NAMED_TOKENS
-from hf_bpe.formats._verification.mismatch import check_ids, check_offsets, verify_file
+from hf_bpe.formats._verification.mismatch import Comparison, check_ids, check_offsets, verify_file
 from hf_bpe.formats._verification.sides import side_of_file
 
 _FORMATS = (hf_folder, text, gpt2, gguf, tokenizer_json, tiktoken)
@@ -234,7 +234,7 @@ def write(
                 written_side = verify_file(reduced, staged, chosen, files)
             if against is not None and not drop:
                 name, original = f"{chosen.name}, read back,", side_of_file(*against, definition)
-                check_ids(name, original, written_side, files)
+                check_ids(name, Comparison(original, written_side), files)
                 if "trim_offsets" in chosen.carries:
                     check_offsets(name, original, written_side)
             if chosen is hf_folder.FORMAT and check_folder is not None:
@@ -248,13 +248,6 @@ def choose_output(path: Path, format: str | None) -> tuple[Format, Path]:
 
     A name that ends in a dot and a word that begins with a letter, such as x.gguf, is a file's; any other name, such as
     llama-3.1 or my-model-v1.5, is a folder's, and so is the name of a folder that exists.
-
-    Args:
-        path: the path given.
-        format: the name of the format; None to tell it by the suffix.
-
-    Raises:
-        ValueError: the format is unknown, or the suffix is that of no format or of another one.
     """
     by_suffix = next((each for each in FORMATS.values() if each.suffix and each.suffix == path.suffix), None)
     chosen = named_format(format) if format is not None else by_suffix or hf_folder.FORMAT

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
-from hf_bpe import BPEModel, BPETokenizer, conversion, train
+from hf_bpe import BPETokenizer, conversion, train
 from hf_bpe.conversion import Definition, Peer
-from hf_bpe.formats._verification.mismatch import find_mismatch, model_difference
+from hf_bpe.formats._verification.mismatch import Comparison, model_difference
 from hf_bpe.formats._verification.sides import side_of, side_of_file, side_of_pattern
 from hf_bpe.pretokenizers import NAMES
 from support.cases import case
@@ -34,6 +34,10 @@ def model():
 
 def sides(first, second):
     return side_of(first, "A"), side_of(second, "B")
+
+
+def find_mismatch(first, second, files=()):
+    return Comparison(first, second).find(files)
 
 
 def template(*between):
@@ -98,12 +102,6 @@ def test_pairs_have_the_ids_of_tokenizers(tmp_path):
     ours, theirs = (peer.encode_pair("a low", "é lower") for peer in peers)
     assert ours == theirs
     assert ours.count(256) == 2
-
-
-def test_a_library_that_fails_on_a_text_is_a_mismatch(model):
-    few = Definition(BPEModel({97: b"a"}, []))
-    mismatch = find_mismatch(*sides(Definition(model), few))
-    assert "fails: the vocabulary has no token for the byte 0x" in str(mismatch)
 
 
 def test_invalid_utf8_is_verified_if_both_sides_take_bytes(model):
@@ -191,7 +189,7 @@ def test_errors_of_a_writer_are_found_before_files_are_moved(data, model, tmp_pa
 VERIFYING = (
     "hf_bpe.conversion._formats:verify_file",
     "hf_bpe.conversion._formats:verify_folder",
-    "hf_bpe.formats._verification.mismatch:find_mismatch",
+    "hf_bpe.formats._verification.mismatch:Comparison.find",
 )
 
 
@@ -209,7 +207,7 @@ def test_written_files_are_verified_once_unless_verify_is_false(tmp_path, monkey
     conversion.write(definition, tmp_path / f"x{suffix}", format=name, drop=special, verify=False)
     assert calls == []
     conversion.write(definition, tmp_path / f"y{suffix}", format=name, drop=special)
-    assert calls == ["verify_folder" if name == "hf" else "verify_file", "find_mismatch"]
+    assert calls == ["verify_folder" if name == "hf" else "verify_file", "find"]
 
 
 @needs_class_of_its_own("qwen2")

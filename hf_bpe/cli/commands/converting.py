@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -181,12 +180,12 @@ def verify(
     format, if that is installed. The first text that differs is printed with its ids and the bytes of each token, and
     the exit code is 1. If the ids agree but their offsets differ, the first such text is printed as a note.
     """
-    from hf_bpe.formats._verification.mismatch import find_mismatch, find_offset_mismatch, model_difference
+    from hf_bpe.formats._verification.mismatch import Comparison, find_offset_mismatch, model_difference
 
-    tried: Counter[str] = Counter()
     with phase(f"verifying {first} and {second}"), warnings_said():
         sides = _side(first, pattern, special_token), _side(second, pattern, special_token)
-        mismatch = find_mismatch(*sides, files or (), tried=tried)
+        comparison = Comparison(*sides)
+        mismatch, tried = comparison.find(files or ()), comparison.tried
     names = [side.name for side in sides]
     if as_json:
         agreed = {name: tried[name] if mismatch is None else None for name in ("texts", "bytes")}

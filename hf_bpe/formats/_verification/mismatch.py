@@ -1,6 +1,6 @@
 """Verification: do two tokenizers give the same ids, and a written file or folder the ids of the tokenizer in memory?
 
-Saving, conversion and `hf-bpe verify` all use `find_mismatch`, and `find_offset_mismatch` for the places of the ids.
+Saving, conversion and `hf-bpe verify` all use `Comparison`, and `find_offset_mismatch` for the places of the ids.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO, TypeVar
 
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe.core._model import BPEModel
@@ -27,27 +27,21 @@ from hf_bpe.formats._verification.stress_texts import (
 )
 from hf_bpe.normalizers._backend import panics_as_errors
 
+Result = TypeVar("Result")
+
 _PIECE_BYTES = 1 << 14
 _PIECES_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A text with different ids.
+    """A text with different ids."""
 
-    Attributes:
-        where: the origin of the text.
-        text: the shortest differing part that was found.
-        added: whether special tokens were added.
-        rows: name and result, or error, of each side, as text.
-        second: the second text of a pair.
-    """
-
-    where: str
-    text: str | bytes
-    added: bool
-    rows: tuple[tuple[str, str], tuple[str, str]]
-    second: str | None = None
+    where: str  # the origin of the text
+    text: str | bytes  # the shortest differing part that was found
+    added: bool  # special tokens were added
+    rows: tuple[tuple[str, str], tuple[str, str]]  # name and result, or error, of each side
+    second: str | None = None  # the second text of a pair
 
     def __str__(self) -> str:
         how = ", with added special tokens" if self.added else ""
@@ -68,51 +62,7 @@ class _Failure:
         return f"fails: {self.message}"
 
 
-def find_mismatch(
-    first: Side,
-    second: Side,
-    files: Iterable[Path] = (),
-    *,
-    skip_refused: bool = False,
-    max_tokens: int | None = None,
-    tried: Counter[str] | None = None,
-) -> Mismatch | None:
-    """Return the first text for which two sides differ, None if there is none.
-
-    The texts are the tokens of both vocabularies, the stress texts (without and with added special tokens, and in
-    pairs), invalid UTF-8, and texts of files; each only where both sides can encode it.
-
-    Args:
-        first, second: two tokenizers, or two patterns.
-        files: text files of any size; invalid UTF-8 in them is replaced.
-        skip_refused: leave out texts that the first side refuses with a ValueError, such as texts with missing bytes.
-        max_tokens: how many tokens of each vocabulary to encode, which takes most of the time; None for all.
-        tried: gets the number of "texts" and of their "bytes" if all of them agree.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    sides = _Sides(first, second, skip_refused)
-    pair = [first.definition, second.definition]
-    definitions = [each for at, each in enumerate(pair) if each is not None and each not in pair[:at]]
-    tokens = dict.fromkeys(text for each in definitions for text in vocabulary_texts(each, max_tokens))
-    if None in pair:
-        definitions.append(Definition(BPEModel({byte: bytes([byte]) for byte in range(256)}, [])))
-    texts = dict.fromkeys(text for each in definitions for text in stress_texts(each))
-    stress = [(f"stress text {number}", text) for number, text in enumerate(texts, start=1)]
-    of_vocabulary = [("tokens of the vocabulary", text) for text in tokens]
-    tried = Counter() if tried is None else tried
-    _note(tried, of_vocabulary + stress)
-    mismatch = sides.find_in_texts(of_vocabulary, False)
-    for added in (False, True) if first.peer.adds and second.peer.adds else (False,):
-        mismatch = mismatch or sides.find_in_texts(stress, added)
-    mismatch = mismatch or sides.find_in_pairs(stress) or sides.find_in_bytes()
-    for file in files if mismatch is None else ():
-        pieces = _pieces(file)
-        while mismatch is None and (batch := [*islice(pieces, _PIECES_AT_ONCE)]):
-            _note(tried, batch)
-            mismatch = sides.find_in_texts(batch, False)
-    return mismatch
+_Row = Sequence[int] | _Failure
 
 
 def find_offset_mismatch(first: Side, second: Side) -> Mismatch | None:
@@ -125,15 +75,15 @@ def find_offset_mismatch(first: Side, second: Side) -> Mismatch | None:
         return None
     definition = first.definition or second.definition
     texts = stress_texts(definition) if definition is not None else [*STRESS_TEXTS]
-    ids = [_rows(side, texts, False) for side in sides]
-    agreed = [text for text, *rows in zip(texts, *ids, strict=True) if rows[0] == rows[1] and _is_encoded(rows[0])]
+    ids = zip(texts, *(_rows(side, texts, False) for side in sides), strict=True)
+    agreed = [text for text, row, other in ids if row == other and not isinstance(row, _Failure)]
 
     def offsets(texts: list[str]) -> list[list[list[tuple[int, int]]]]:
         return [side.peer.offsets(texts) for side in sides if side.peer.offsets is not None]
 
     def differs(text: str) -> bool:
-        is_encoded = all(_is_encoded(_rows(side, [text], False)[0]) for side in sides)
-        return is_encoded and operator.ne(*offsets([text]))
+        is_refused = any(isinstance(_rows(side, [text], False)[0], _Failure) for side in sides)
+        return not is_refused and operator.ne(*offsets([text]))
 
     for text, *rows in zip(agreed, *offsets(agreed), strict=True):
         if rows[0] != rows[1]:
@@ -143,65 +93,97 @@ def find_offset_mismatch(first: Side, second: Side) -> Mismatch | None:
     return None
 
 
-def _is_encoded(row: object) -> bool:
-    return not isinstance(row, _Failure)
+@dataclass
+class Comparison:
+    """The search for a text for which two sides differ.
 
+    The texts are the tokens of both vocabularies, the stress texts (without and with added special tokens, and in
+    pairs), invalid UTF-8, and texts of files; each only where both sides can encode it.
 
-def _note(tried: Counter[str], texts: Sequence[tuple[str, str]]) -> None:
-    size = sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for _, text in texts)
-    tried.update(texts=len(texts), bytes=size)
+    Args:
+        first, second: two tokenizers, or two patterns.
+        skip_refused: leave out texts that the first side refuses with a ValueError, such as texts with missing bytes.
+        max_tokens: how many tokens of each vocabulary to encode, which takes most of the time; None for all.
 
+    Attributes:
+        tried: the number of "texts" and of their "bytes", if all of them agree.
+    """
 
-class _Sides:
-    """The results of two sides for texts of each kind, see `find_mismatch`."""
+    first: Side
+    second: Side
+    skip_refused: bool = False
+    max_tokens: int | None = None
+    tried: Counter[str] = field(default_factory=Counter)
 
-    def __init__(self, first: Side, second: Side, skip_refused: bool) -> None:
-        self._sides = first, second
-        self._skip_refused = skip_refused
+    def __post_init__(self) -> None:
+        self._sides = self.first, self.second
 
-    def find_in_texts(self, texts: list[tuple[str, str]], added: bool) -> Mismatch | None:
+    def find(self, files: Iterable[Path] = ()) -> Mismatch | None:
+        """Return the first mismatch, None if there is none; invalid UTF-8 in text files, of any size, is replaced."""
+        pair = [side.definition for side in self._sides]
+        definitions = [each for at, each in enumerate(pair) if each is not None and each not in pair[:at]]
+        tokens = dict.fromkeys(text for each in definitions for text in vocabulary_texts(each, self.max_tokens))
+        if None in pair:
+            definitions.append(Definition(BPEModel({byte: bytes([byte]) for byte in range(256)}, [])))
+        texts = dict.fromkeys(text for each in definitions for text in stress_texts(each))
+        stress = [(f"stress text {number}", text) for number, text in enumerate(texts, start=1)]
+        mismatch = self._find_in_texts([("tokens of the vocabulary", text) for text in tokens])
+        mismatch = mismatch or self._find_in_texts(stress)
+        if all(side.peer.adds for side in self._sides):
+            mismatch = mismatch or self._find_in_texts(stress, added=True)
+        mismatch = mismatch or self._find_in_pairs(stress) or self._find_in_bytes()
+        for file in files if mismatch is None else ():
+            pieces = _pieces(file)
+            while mismatch is None and (batch := [*islice(pieces, _PIECES_AT_ONCE)]):
+                mismatch = self._find_in_texts(batch)
+        return mismatch
+
+    def _find_in_texts(self, texts: list[tuple[str, str]], *, added: bool = False) -> Mismatch | None:
         """Return the first mismatch among texts, each with its origin."""
+        if not added:
+            sizes = (len(text if text.isascii() else text.encode("utf-8", "surrogatepass")) for _, text in texts)
+            self.tried.update(texts=len(texts), bytes=sum(sizes))
         rows = [_rows(side, [text for _, text in texts], added) for side in self._sides]
         for (where, text), *both in zip(texts, *rows, strict=True):
             if self._differ(*both):
                 return self._mismatch(where, text, lambda side, part: _rows(side, [part], added)[0], added)
         return None
 
-    def find_in_pairs(self, texts: list[tuple[str, str]]) -> Mismatch | None:
+    def _find_in_pairs(self, texts: list[tuple[str, str]]) -> Mismatch | None:
         """Return the first mismatch among pairs of texts, each text in one, with added special tokens."""
         if not texts or any(side.peer.encode_pair is None for side in self._sides):
             return None
         for (where, text), (_, second) in zip_longest(texts[::2], texts[1::2], fillvalue=texts[0]):
 
-            def encode(side: Side, part: str, second: str = second) -> Any:
+            def encode(side: Side, part: str, second: str = second) -> _Row:
                 assert side.peer.encode_pair is not None
-                return _row(side.peer.encode_pair, part, second)
+                return _attempt(side.peer.encode_pair, part, second)
 
             if self._differ(*(encode(side, text) for side in self._sides)):
                 return replace(self._mismatch(where, text, encode, True), second=second)
         return None
 
-    def find_in_bytes(self) -> Mismatch | None:
+    def _find_in_bytes(self) -> Mismatch | None:
         """Return the first mismatch among texts that are not UTF-8."""
         for data in INVALID_BYTES:
             encoders = [side.peer.encode_bytes for side in self._sides]
-            rows = [_row(encode, data) for encode in encoders if encode is not None]
+            rows = [_attempt(encode, data) for encode in encoders if encode is not None]
             if len(rows) < 2:
                 return None
             if self._differ(*rows):
                 return Mismatch("invalid bytes", data, False, self._shown(*rows))
         return None
 
-    def _differ(self, row: object, other: object) -> bool:
-        if self._skip_refused and isinstance(row, _Failure) and row.is_refusal:
+    def _differ(self, row: _Row, other: _Row) -> bool:
+        if self.skip_refused and isinstance(row, _Failure) and row.is_refusal:
             return False
         return bool(row != other)
 
-    def _mismatch(self, where: str, text: str, encode: Callable[[Side, str], object], added: bool) -> Mismatch:
+    def _mismatch(self, where: str, text: str, encode: Callable[[Side, str], _Row], added: bool) -> Mismatch:
         part = shrunk(text, lambda part: self._differ(*(encode(side, part) for side in self._sides)))
         return Mismatch(where, part, added, self._shown(*(encode(side, part) for side in self._sides)))
 
-    def _shown(self, *rows: Any) -> tuple[tuple[str, str], tuple[str, str]]:
+    def _shown(self, *rows: _Row) -> tuple[tuple[str, str], tuple[str, str]]:
         first, second = (
             (side.name, str(row) if isinstance(row, _Failure) else side.shown(row))
             for side, row in zip(self._sides, rows, strict=True)
@@ -210,36 +192,20 @@ class _Sides:
 
 
 def verify_file(definition: Definition, path: Path, format: Format, files: Sequence[Path] = ()) -> Side:
-    """Read a written file back, verify that it gives the ids of its definition, and return the side that it is.
-
-    Args:
-        definition, path, format: the expected definition, and the written file with its format.
-        files: text files to encode, besides the stress texts.
-
-    Raises:
-        OSError: a file cannot be read.
-        ValueError: the model, the ids or the offsets differ.
-    """
+    """Read a written file back, verify that it gives the ids of its definition, and return the side that it is."""
     written = side_of_file(path, format, name="the written file")
     check_side(f"{format.name}, read back,", side_of(definition, "the tokenizer by hf_bpe"), written, files)
     return written
 
 
 def check_side(
-    name: str,
-    expected: Side,
-    written: Side,
-    files: Sequence[Path],
-    *,
-    max_tokens: int | None = None,
-    has_checked_offsets: bool = False,
+    name: str, expected: Side, written: Side, files: Sequence[Path] = (), *, max_tokens: int | None = None
 ) -> None:
     """Raise a ValueError if a file or folder, as loaded, has another model, or gives other ids or offsets."""
     if expected.definition is not None and written.definition is not None:
         check_model(name, expected.definition, written.definition.model)
-    check_ids(name, expected, written, files, skip_refused=True, max_tokens=max_tokens)
-    if not has_checked_offsets:
-        check_offsets(name, expected, written)
+    check_ids(name, Comparison(expected, written, skip_refused=True, max_tokens=max_tokens), files)
+    check_offsets(name, expected, written)
 
 
 def check_model(name: str, expected: Definition, got: BPEModel) -> None:
@@ -252,8 +218,8 @@ def check_model(name: str, expected: Definition, got: BPEModel) -> None:
         raise ValueError(f"{name} gives a different model: {model_difference(model, got)}")
 
 
-def check_ids(name: str, side: Side, written: Side, files: Sequence[Path], **options: Any) -> None:
-    if mismatch := find_mismatch(side, written, files, **options):
+def check_ids(name: str, comparison: Comparison, files: Sequence[Path]) -> None:
+    if mismatch := comparison.find(files):
         raise ValueError(f"{name} gives different ids. {mismatch}")
 
 
@@ -271,24 +237,23 @@ def model_difference(expected: BPEModel, got: BPEModel) -> str:
     for rank, (merge, other) in enumerate(zip(got.merges, expected.merges, strict=False)):
         if merge != other:
             return f"merge {rank} is {merge!r}, expected {other!r}"
-    names = ("special_tokens", "pattern", "ignore_merges", "normalizer", "drop_missing_bytes", "alphabet")
-    for name in names:
+    for name in ("special_tokens", "pattern", "ignore_merges", "normalizer", "drop_missing_bytes", "alphabet"):
         if getattr(got, name) != getattr(expected, name):
             return f"{name} is {getattr(got, name)!r:.200}, expected {getattr(expected, name)!r:.200}"
     return f"{len(got.merges)} merges, expected {len(expected.merges)}"
 
 
-def _rows(side: Side, texts: list[str], added: bool) -> Sequence[Any]:
+def _rows(side: Side, texts: list[str], added: bool) -> Sequence[_Row]:
     """Return the ids of texts, or the error for a refused text."""
     if not texts:
         return []
-    rows: Sequence[Any] | _Failure = _row(side.peer.encode, texts, added)
+    rows = _attempt(side.peer.encode, texts, added)
     if not isinstance(rows, _Failure):
         return rows
     return [rows] if len(texts) == 1 else [_rows(side, [text], added)[0] for text in texts]
 
 
-def _row(encode: Callable[..., Any], *arguments: object) -> Any:
+def _attempt(encode: Callable[..., Result], *arguments: object) -> Result | _Failure:
     try:
         with panics_as_errors():
             return encode(*arguments)
@@ -307,7 +272,7 @@ def _pieces(file: Path) -> Iterator[tuple[str, str]]:
             start += len(piece)
 
 
-def _lines(source: Any) -> Iterator[bytes]:
+def _lines(source: BinaryIO) -> Iterator[bytes]:
     size = 0
     while size < _PIECE_BYTES and (line := source.readline(1 << 20)):
         size += len(line)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from hf_bpe.encoding._factory import pre_tokenize
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
@@ -23,17 +25,11 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Side:
-    """One of two tokenizers or patterns that are to give the same ids.
+    """One of two tokenizers or patterns that are to give the same ids."""
 
-    Attributes:
-        name: the name of the tokenizer, and of the library that encodes.
-        peer: what encodes; for a pattern it returns pre-tokens instead of ids.
-        definition: the definition of the tokenizer; None for a pattern, or if it is unknown.
-    """
-
-    name: str
-    peer: Peer
-    definition: Definition | None = None
+    name: str  # of the tokenizer, and of the library that encodes
+    peer: Peer  # for a pattern it returns pre-tokens instead of ids
+    definition: Definition | None = None  # None for a pattern, or if it is unknown
 
     def shown(self, row: Sequence[Hashable]) -> str:
         """Return a printable form of ids with the bytes of each, or of pre-tokens."""
@@ -46,29 +42,26 @@ class Side:
 def side_of(definition: Definition, name: str) -> Side:
     """Return the side that encodes a definition with hf_bpe."""
     pipeline = Pipeline.of(definition)
-    options = pipeline.options()
-
-    def encode_pair(text: str, second: str) -> list[int]:
-        return pipeline.build(*pipeline.encode([text, second]))
 
     def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
         encodings = pipeline.encodings([[text] for text in texts])
         return [*map(encodings.offsets, range(len(texts)))]
 
-    def encode_bytes(data: bytes) -> list[int]:
-        return pipeline.encoder.encode(data, options)
-
-    peer = Peer("hf_bpe", pipeline.encode, True, encode_pair, encode_bytes, offsets)
+    peer = Peer(
+        "hf_bpe",
+        pipeline.encode,
+        True,
+        lambda text, second: pipeline.build(*pipeline.encode([text, second])),
+        lambda data: pipeline.encoder.encode(data, pipeline.options()),
+        offsets,
+    )
     return Side(name, peer, replace(definition, model=pipeline.model))
 
 
 def side_of_file(path: Path, format: Format, definition: Definition | None = None, name: str | None = None) -> Side:
     """Return the side that encodes with the library of a file's format, or with hf_bpe if it is not installed.
 
-    Args:
-        path, format: the file and its format.
-        definition: its definition; None to read it.
-        name: a name for messages; None for the path.
+    Its definition is read if it is not given. `name` is for messages, instead of the path.
     """
     name = str(path) if name is None else name
     definition = format.read(path, Hints()) if definition is None else definition
@@ -84,45 +77,41 @@ def side_of_file(path: Path, format: Format, definition: Definition | None = Non
 
 def side_of_loaded(tokenizer: Any, name: str) -> Side:
     """Return the side of a tokenizer that was loaded by transformers or by `tokenizers`."""
-    if hasattr(tokenizer, "encode_special_tokens"):  # tokenizers.Tokenizer
-        tokenizer = _without_limits(tokenizer)
+    if isinstance(tokenizer, Tokenizer):
+        backend = _without_limits(tokenizer)
+        peer = Peer(
+            name,
+            lambda texts, added: [each.ids for each in backend.encode_batch_fast(texts, add_special_tokens=added)],
+            True,
+            lambda text, second: list(backend.encode(text, second).ids),
+            offsets=lambda texts: [each.offsets for each in backend.encode_batch(texts, add_special_tokens=False)],
+        )
+        return Side(name, peer)
 
-        def encode(texts: list[str], added: bool) -> list[list[int]]:
-            return [encoding.ids for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=added)]
+    def encode(texts: list[str], added: bool) -> list[list[int]]:
+        if not added and hasattr(tokenizer, "encode_to_lists"):  # several times as fast
+            return list(tokenizer.encode_to_lists(texts))
+        # verbose=False: the warning about texts longer than model_max_length is for the user's own calls.
+        return list(tokenizer(texts, add_special_tokens=added, verbose=False)["input_ids"])
 
-        def encode_pair(text: str, second: str) -> list[int]:
-            return list(tokenizer.encode(text, second).ids)
+    def encode_pair(text: str, second: str) -> list[int]:
+        return list(tokenizer(text, second, verbose=False)["input_ids"])
 
-        def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
-            return [encoding.offsets for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
+    def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
+        encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        return list(encoded["offset_mapping"])
 
-    else:
-
-        def encode(texts: list[str], added: bool) -> list[list[int]]:
-            if not added and hasattr(tokenizer, "encode_to_lists"):  # several times as fast
-                return list(tokenizer.encode_to_lists(texts))
-            # verbose=False: the warning about texts longer than model_max_length is for the user's own calls.
-            return list(tokenizer(texts, add_special_tokens=added, verbose=False)["input_ids"])
-
-        def encode_pair(text: str, second: str) -> list[int]:
-            return list(tokenizer(text, second, verbose=False)["input_ids"])
-
-        def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
-            encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-            return list(encoded["offset_mapping"])
-
-    gives_offsets = getattr(tokenizer, "is_fast", True)  # Python tokenizers of transformers have none
-    peer = Peer(
-        *(name, encode, True, encode_pair, getattr(tokenizer, "encode_bytes", None)), offsets if gives_offsets else None
-    )
+    peer = Peer(name, encode, True, encode_pair, getattr(tokenizer, "encode_bytes", None), offsets)
+    if not getattr(tokenizer, "is_fast", True):  # Python tokenizers of transformers have none
+        peer = peer._replace(offsets=None)
     return Side(name, peer, getattr(tokenizer, "definition", None))
 
 
-def _without_limits(tokenizer: Any) -> Any:
+def _without_limits(tokenizer: Tokenizer) -> Tokenizer:
     """Return a `tokenizers.Tokenizer` that neither truncates nor pads, as files may tell it to."""
     if tokenizer.truncation is None and tokenizer.padding is None:
         return tokenizer
-    unlimited = type(tokenizer).from_str(tokenizer.to_str())
+    unlimited = Tokenizer.from_str(tokenizer.to_str())
     unlimited.no_truncation()
     unlimited.no_padding()
     return unlimited

@@ -86,9 +86,7 @@ def stress_texts(definition: Definition) -> list[str]:
 def vocabulary_texts(definition: Definition, max_tokens: int | None = None) -> list[str]:
     """Return texts of tokens that are text, once with several tokens per line and once with one.
 
-    Args:
-        definition: the tokenizer.
-        max_tokens: use at most as many tokens, at regular intervals of a larger vocabulary; None for all tokens.
+    Of a larger vocabulary at most `max_tokens` are taken, at regular intervals; None for all tokens.
     """
     chosen = [*token_bytes(definition.model).values()]
     if max_tokens is not None and len(chosen) > max_tokens:
