@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
@@ -41,7 +42,10 @@ def _settings_feature(name: str, what: str, loss: str, decides_ids: bool) -> Fea
         return [setting for setting, row in SETTINGS.items() if row.feature == name]
 
     def is_used(definition: Definition) -> bool:
-        return any(_value(definition, setting) for setting in own_settings())
+        return any(
+            getattr(definition.model, each) if SETTINGS[each].owner is Owner.MODEL else definition.setting(each)
+            for each in own_settings()
+        )
 
     def without(definition: Definition) -> Definition:
         own = own_settings()
@@ -52,18 +56,12 @@ def _settings_feature(name: str, what: str, loss: str, decides_ids: bool) -> Fea
     return Feature(is_used, what, loss, decides_ids, without)
 
 
-def _value(definition: Definition, setting: str) -> Any:
-    is_of_model = SETTINGS[setting].owner is Owner.MODEL
-    return getattr(definition.model, setting) if is_of_model else definition.setting(setting)
-
-
 def _without_settings(definition: Definition, names: Collection[str]) -> Definition:
     settings = {name: value for name, value in definition.settings.items() if name not in names}
     return replace(definition, settings=settings)
 
 
-def _without_template(definition: Definition) -> Definition:
-    return _without_settings(definition, ["template"])
+_without_template = partial(_without_settings, names=["template"])
 
 
 def _refuse_to_drop_characters(definition: Definition) -> Definition:
@@ -71,18 +69,15 @@ def _refuse_to_drop_characters(definition: Definition) -> Definition:
 
 
 def _without_flags(definition: Definition) -> Definition:
-    tokens = {token_id: _plain(token) for token_id, token in definition.added_tokens.items()}
-    return replace(definition, added_tokens=tokens)
+    tokens = definition.added_tokens.items()
+    plain = {i: AddedToken(token.content, normalized=False, special=token.special) for i, token in tokens}
+    return replace(definition, added_tokens=plain)
 
 
 def _without_special_tokens(definition: Definition) -> Definition:
     specials = {token.encode() for token in definition.model.special_tokens}
     vocab = {token_id: token for token_id, token in definition.model.vocab.items() if token not in specials}
     return replace(definition, model=replace(definition.model, vocab=vocab, special_tokens=()), added_tokens={})
-
-
-def _plain(token: AddedToken) -> AddedToken:
-    return AddedToken(token.content, normalized=False, special=token.special)
 
 
 def _mere_names(definition: Definition) -> list[str]:
@@ -98,7 +93,8 @@ def _other_settings(definition: Definition) -> dict[str, Any]:
     return {name: value for name, value in definition.settings.items() if name not in own}
 
 
-FEATURES: dict[str, Feature] = {
+# A feature that consists of settings is what they are in words, the loss, and whether they decide ids.
+_ROWS: dict[str, Feature | tuple[str, str, bool]] = {
     "pattern": Feature(
         lambda definition: True,
         "the split pattern",
@@ -139,12 +135,8 @@ FEATURES: dict[str, Feature] = {
             added_tokens={i: token for i, token in definition.tokens_of_model.items() if token.special},
         ),
     ),
-    "prefix_space": _settings_feature(
-        "prefix_space", "add_prefix_space", "readers would give the first word of a text different ids", True
-    ),
-    "trim_offsets": _settings_feature(
-        "trim_offsets", "trim_offsets", "readers would include white space in the offsets of tokens", False
-    ),
+    "prefix_space": ("add_prefix_space", "readers would give the first word of a text different ids", True),
+    "trim_offsets": ("trim_offsets", "readers would include white space in the offsets of tokens", False),
     "bos_eos": Feature(
         lambda definition: any(definition.bos_eos or ()),
         "add_bos_token and add_eos_token",
@@ -159,28 +151,20 @@ FEATURES: dict[str, Feature] = {
         True,
         _without_template,
     ),
-    "split_special_tokens": _settings_feature(
-        "split_special_tokens", "split_special_tokens", "readers would find special tokens in text", True
-    ),
-    "normalizer": _settings_feature(
-        "normalizer",
+    "split_special_tokens": ("split_special_tokens", "readers would find special tokens in text", True),
+    "normalizer": (
         "the normalizer",
         "readers would not normalize text and would get other ids for text that is not normalized",
         True,
     ),
-    "ignore_merges": _settings_feature(
-        "ignore_merges", "ignore_merges", "readers would split words that are tokens which no merges make", True
-    ),
-    "missing_bytes": _settings_feature(
-        "missing_bytes",
+    "ignore_merges": ("ignore_merges", "readers would split words that are tokens which no merges make", True),
+    "missing_bytes": (
         "bytes that are dropped because they have no token",
         "readers would refuse text with such bytes, or put another token in their place",
         True,
     ),
-    "decoding": _settings_feature("decoding", "the decoder", "readers would decode ids to other text", False),
-    "unused_tokens": _settings_feature(
-        "unused_tokens", "tokens that no text is encoded to", "readers would decode their ids differently", False
-    ),
+    "decoding": ("the decoder", "readers would decode ids to other text", False),
+    "unused_tokens": ("tokens that no text is encoded to", "readers would decode their ids differently", False),
     "names": Feature(
         lambda definition: bool(_mere_names(definition)),
         "which token is bos_token, eos_token, pad_token, …",
@@ -188,7 +172,7 @@ FEATURES: dict[str, Feature] = {
         False,
         lambda definition: _without_settings(definition, _mere_names(definition)),
     ),
-    "chat_template": _settings_feature("chat_template", "the chat template", "readers have to set it", False),
+    "chat_template": ("the chat template", "readers have to set it", False),
     "settings": Feature(
         lambda definition: bool(_other_settings(definition)),
         "settings of BPETokenizer (padding_side, model_max_length, errors, …)",
@@ -196,6 +180,9 @@ FEATURES: dict[str, Feature] = {
         False,
         lambda definition: _without_settings(definition, _other_settings(definition)),
     ),
+}
+FEATURES: dict[str, Feature] = {
+    name: row if isinstance(row, Feature) else _settings_feature(name, *row) for name, row in _ROWS.items()
 }
 """All features that a format may be unable to carry, in the order of the documentation's matrix."""
 

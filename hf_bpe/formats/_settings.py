@@ -46,14 +46,14 @@ _STRING, _FLAG, _NUMBER, _OBJECT, _LIST = (str,), (bool,), (int, float), (dict,)
 _NULL = (type(None),)
 
 
-def check_special_tokens(name: str, value: object) -> list[Any]:
+def check_special_tokens(name: str, value: object) -> list[str | AddedToken]:
     """Return a list of tokens; a mapping of roles gets its own message."""
     refuse_roles(value)
-    tokens: list[Any] = each(check_token)(name, value)
+    tokens: list[str | AddedToken] = each(check_token)(name, value)
     return tokens
 
 
-def check_token(name: str, value: object) -> Any:
+def check_token(name: str, value: object) -> str | AddedToken:
     """Return the value if it is a token (str or `AddedToken`) that can be encoded as UTF-8."""
     if not isinstance(value, (str, AddedToken)):
         raise wrong_type(name, "a str or an AddedToken", value)
@@ -64,12 +64,13 @@ def check_token(name: str, value: object) -> Any:
     return value
 
 
-def check_tokens(name: str, value: object) -> Any:
+def check_tokens(name: str, value: object) -> list[str | AddedToken]:
     """Return a list of tokens; a single token may be given."""
-    return each(check_token)(name, [value] if isinstance(value, (str, AddedToken)) else value)
+    tokens: list[str | AddedToken] = each(check_token)(name, [value] if isinstance(value, (str, AddedToken)) else value)
+    return tokens
 
 
-def check_extra_tokens(name: str, value: object) -> Any:
+def check_extra_tokens(name: str, value: object) -> object:
     """Return the value if it is a list of tokens, or a dict of name to token."""
     if not isinstance(value, Mapping):
         return each(check_token)(name, value)
@@ -78,7 +79,7 @@ def check_extra_tokens(name: str, value: object) -> Any:
     return value
 
 
-def check_added_tokens(name: str, value: object) -> Any:
+def check_added_tokens(name: str, value: object) -> dict[int, AddedToken]:
     """Return the value if it is a mapping of id to `AddedToken`."""
     tokens = {}
     for token_id, token in check_mapping(name, value).items():
@@ -87,7 +88,7 @@ def check_added_tokens(name: str, value: object) -> Any:
     return tokens
 
 
-def check_template(name: str, value: object) -> Any:
+def check_template(name: str, value: object) -> object:
     """Return the value if it is a chat template, or several by name."""
     if isinstance(value, (list, tuple)):  # the form of several templates in tokenizer_config.json
         value = {each["name"]: each["template"] for each in map(partial(check_mapping, name), value)}
@@ -96,29 +97,25 @@ def check_template(name: str, value: object) -> Any:
     return value
 
 
-def check_errors(name: str, value: object) -> str:
+def check_errors(name: str, value: object) -> object:
     """Return the value if it is the name of an error handler for decoding."""
     try:
         codecs.lookup_error(check_str(name, value))
     except (LookupError, ValueError):
         raise ValueError(f"{name}: expected a name such as 'replace' or 'strict', got {short_repr(value)}") from None
-    return str(value)
+    return value
 
 
-def check_model_max_length(name: str, value: object) -> Any:
+def check_model_max_length(name: str, value: object) -> float:
     """Return a number of tokens, which may be a float in files: 1e30 means no limit."""
     return value if isinstance(value, float) and value >= 0 else check_int(name, value, 0)
 
 
-def flag_or(choice: str) -> Check:
-    """Return a check for a bool or one string."""
-
-    def check(name: str, value: Any) -> bool | str:
-        if value is not True and value is not False and value != choice:
-            raise ValueError(f"{name}: expected True, False or {choice!r}, got {short_repr(value)}")
-        return value  # type: ignore[no-any-return]
-
-    return check
+def check_trim_offsets(name: str, value: object) -> object:
+    """Return the value if it is a bool or "prefix"."""
+    if value is not True and value is not False and value != "prefix":
+        raise ValueError(f"{name}: expected True, False or 'prefix', got {short_repr(value)}")
+    return value
 
 
 def check_unused_tokens(name: str, value: object) -> dict[str, int]:
@@ -137,87 +134,63 @@ def check_unused_tokens(name: str, value: object) -> dict[str, int]:
 
 
 class Owner(Enum):
-    """To whom a setting belongs.
+    """To whom a setting belongs."""
 
-    Attributes:
-        MODEL: the model; given to the constructor with files.
-        OURS: BPETokenizer alone.
-        PYTHON: tokenizers of transformers that are written in Python, and not its fast ones.
-        ALL: all tokenizers of transformers.
-    """
-
-    MODEL = 0
-    OURS = 1
-    PYTHON = 2
-    ALL = 3
+    MODEL = 0  # which is given to the constructor with files
+    OURS = 1  # BPETokenizer alone
+    PYTHON = 2  # tokenizers of transformers that are written in Python, and not its fast ones
+    ALL = 3  # all tokenizers of transformers
 
 
 class Setting(NamedTuple):
-    """A keyword argument of `BPETokenizer`.
-
-    Attributes:
-        owner: whose it is.
-        check: the check of the argument; None for a setting that transformers checks.
-        json: the types of its values in `tokenizer_config.json`; none if they are not checked.
-        default: the value that a definition leaves out, because every tokenizer has it.
-        is_saved: whether it is an attribute of the tokenizer, which `save_pretrained` takes from `init_kwargs`.
-        is_in_definition: whether it belongs to the `settings` of a definition; not if the model or the template say it.
-        feature: which of FEATURES a format must carry to store it. "settings", the default, decides no ids; a setting
-            that decides them needs a feature that does, and every format refuses it until it names this feature.
-    """
+    """A keyword argument of `BPETokenizer`."""
 
     owner: Owner
-    check: Check | None = None
-    json: tuple[type, ...] = ()
-    default: Any = _NO_DEFAULT
-    is_saved: bool = False
-    is_in_definition: bool = True
+    check: Check | None = None  # of the argument; None for a setting that transformers checks
+    json: tuple[type, ...] = ()  # the types of its values in `tokenizer_config.json`; none if they are not checked
+    default: Any = _NO_DEFAULT  # the value that a definition leaves out, because every tokenizer has it
+    is_saved: bool = False  # it is an attribute of the tokenizer, which `save_pretrained` takes from `init_kwargs`
+    is_in_definition: bool = True  # it belongs to the `settings` of a definition; not if model or template say it
+    # Which of FEATURES a format must carry to store it. "settings" decides no ids; a setting that decides them needs a
+    # feature that does, and every format refuses it until it names this feature.
     feature: str = "settings"
 
 
-def _model_setting(check: Check, json: tuple[type, ...], feature: str) -> Setting:
-    return Setting(Owner.MODEL, check, json, is_saved=True, is_in_definition=False, feature=feature)
-
-
-def _with_default(
-    owner: Owner, check: Check | None, json: tuple[type, ...], default: object, feature: str = "settings"
-) -> Setting:
-    return Setting(owner, check, json, default, is_saved=True, feature=feature)
-
-
+_saved = partial(Setting, is_saved=True)
+_model_setting = partial(_saved, Owner.MODEL, is_in_definition=False)
 _TOKEN = Setting(Owner.ALL, optional(check_token), _STRING + _OBJECT + _NULL, feature="names")
 _TOKENS = Setting(Owner.ALL, optional(check_extra_tokens), _LIST + _OBJECT + _NULL)
-_SIDE = _with_default(Owner.ALL, one_of(*get_args(LeftOrRight)), _STRING, "right")
+_SIDE = _saved(Owner.ALL, one_of(*get_args(LeftOrRight)), _STRING, "right")
 _ADDS = Setting(Owner.ALL, optional(check_flag), _FLAG + _NULL, is_in_definition=False)
 
 NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 SETTINGS: dict[str, Setting] = {
-    "pattern": _model_setting(lambda _, value: Pattern.parse(value), _STRING + _NULL, "pattern"),
-    "normalizer": _model_setting(lambda _, value: Normalizer.parse(value), _STRING + _NULL, "normalizer"),
-    "ignore_merges": _model_setting(check_flag, _FLAG, "ignore_merges"),
-    "drop_missing_bytes": _model_setting(check_flag, _FLAG, "missing_bytes"),
-    "model_special_tokens": _model_setting(optional(check_strs), _LIST + _NULL, "special_tokens"),
+    "pattern": _model_setting(lambda _, value: Pattern.parse(value), _STRING + _NULL, feature="pattern"),
+    "normalizer": _model_setting(lambda _, value: Normalizer.parse(value), _STRING + _NULL, feature="normalizer"),
+    "ignore_merges": _model_setting(check_flag, _FLAG, feature="ignore_merges"),
+    "drop_missing_bytes": _model_setting(check_flag, _FLAG, feature="missing_bytes"),
+    "model_special_tokens": _model_setting(optional(check_strs), _LIST + _NULL, feature="special_tokens"),
     "signature": Setting(Owner.MODEL, optional(check_str), _STRING, is_in_definition=False),
-    "errors": _with_default(Owner.OURS, check_errors, _STRING, "replace"),
-    "add_prefix_space": _with_default(Owner.OURS, check_flag, _FLAG + _NULL, False, "prefix_space"),
-    "trim_offsets": _with_default(Owner.OURS, flag_or("prefix"), _FLAG + _STRING, False, "trim_offsets"),
-    "decoding": _with_default(
-        Owner.OURS, lambda _, value: canonical_decoding(value), _STRING + _NULL, None, "decoding"
+    "errors": _saved(Owner.OURS, check_errors, _STRING, "replace"),
+    "add_prefix_space": _saved(Owner.OURS, check_flag, _FLAG + _NULL, False, feature="prefix_space"),
+    "trim_offsets": _saved(Owner.OURS, check_trim_offsets, _FLAG + _STRING, False, feature="trim_offsets"),
+    "decoding": _saved(
+        Owner.OURS, lambda _, value: canonical_decoding(value), _STRING + _NULL, None, feature="decoding"
     ),
-    "template": _with_default(Owner.OURS, None, _OBJECT + _NULL, None, "template"),
-    "unused_tokens": _with_default(Owner.OURS, optional(check_unused_tokens), _OBJECT + _NULL, {}, "unused_tokens"),
+    "template": _saved(Owner.OURS, None, _OBJECT + _NULL, None, feature="template"),
+    "unused_tokens": _saved(Owner.OURS, optional(check_unused_tokens), _OBJECT + _NULL, {}, feature="unused_tokens"),
     **dict.fromkeys(NAMED_TOKENS, _TOKEN),
     **dict.fromkeys(("extra_special_tokens", "additional_special_tokens"), _TOKENS),
     **dict.fromkeys(("add_bos_token", "add_eos_token"), _ADDS),
     **dict.fromkeys(("padding_side", "truncation_side"), _SIDE),
-    "split_special_tokens": _with_default(Owner.ALL, check_flag, _FLAG, False, "split_special_tokens"),
-    "clean_up_tokenization_spaces": _with_default(Owner.ALL, check_flag, _FLAG, False),
+    "split_special_tokens": _saved(Owner.ALL, check_flag, _FLAG, False, feature="split_special_tokens"),
+    "clean_up_tokenization_spaces": _saved(Owner.ALL, check_flag, _FLAG, False),
     "model_max_length": Setting(Owner.ALL, optional(check_model_max_length), _NUMBER + _NULL),
     # transformers 4 has a different default of model_input_names.
-    "model_input_names": _with_default(Owner.ALL, check_strs, _LIST, ["input_ids", "attention_mask"]),
-    "token_type_ids_pattern": _with_default(Owner.PYTHON, check_str, _STRING, "all_zeros"),
-    "token_type_ids_include_special_tokens": _with_default(Owner.PYTHON, None, (), True),
+    "model_input_names": _saved(Owner.ALL, check_strs, _LIST, ["input_ids", "attention_mask"]),
+    "token_type_ids_pattern": _saved(Owner.PYTHON, check_str, _STRING, "all_zeros"),
+    "token_type_ids_include_special_tokens": _saved(Owner.PYTHON, None, (), True),
     "special_tokens_pattern": Setting(Owner.PYTHON, optional(check_str), _STRING + _NULL, is_in_definition=False),
     "chat_template": Setting(
         Owner.ALL, optional(check_template), _STRING + _LIST + _OBJECT + _NULL, feature="chat_template"
