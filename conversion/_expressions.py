@@ -33,12 +33,7 @@ _AFTER_LINE_END = re.compile(
 def read_expression(expression: str, tokens: Iterable[bytes]) -> Pattern:
     r"""Return the pattern that cuts text as tiktoken does by its expression.
 
-    Args:
-        expression: the expression.
-        tokens: the tokens of the vocabulary, on which it may depend whether a named pattern gives the same ids.
-
-    Raises:
-        ValueError: the expression cannot be translated exactly.
+    It may depend on the tokens of the vocabulary whether a named pattern gives the same ids.
 
     >>> read_expression(r"\p{N}{1,3}+|\P{N}+$|\P{N}", []).canonical
     '(?>\\p{N}{1,3})|\\P{N}+\\z|\\P{N}'

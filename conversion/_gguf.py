@@ -72,9 +72,6 @@ def read(path: Path, hints: Hints) -> Definition:
     """Read the vocabulary of a GGUF file, with or without a model.
 
     Hints give the pattern if llama.cpp's name for it is unknown here, and the special tokens if a file has no types.
-
-    Warns:
-        UserWarning: a named token is not found in text, so its name is dropped.
     """
     metadata = Metadata(path)
     kind = metadata.text("model")
@@ -237,13 +234,6 @@ def _model_of_characters(
 
 def _merges_of_scores(tokens: Iterable[bytes], scores: Mapping[bytes, float]) -> dict[bytes, Merge]:
     """Return the last two parts of each token of two characters or more that scores make, the first to be made first.
-
-    Args:
-        tokens: the tokens, as UTF-8.
-        scores: token → score, for all tokens of the vocabulary.
-
-    Raises:
-        ValueError: two tokens have the same score, so that their order depends on where they are in a text.
 
     >>> _merges_of_scores([b"ab", b"abc", b"xy"], {b"ab": -1.0, b"bc": -2.0, b"abc": -3.0, b"a": 0, b"b": 0, b"c": 0})
     {b'ab': (b'a', b'b'), b'abc': (b'ab', b'c')}

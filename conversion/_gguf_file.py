@@ -34,12 +34,7 @@ _MAX_ENTRIES = 2**22  # of an array, and of strings in all; sixteen times as man
 
 
 def read_metadata(path: Path, prefix: str) -> dict[str, MetadataValue]:
-    """Return the values of all keys with a prefix; tensors are not read.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: the file is not GGUF of version 2 or 3, or is damaged; the message gives the byte.
-    """
+    """Return the values of all keys with a prefix; tensors are not read."""
     with open_regular(path) as file:
         reader = _Reader(file, path)
         if (magic := reader.take(4, "the magic")) != MAGIC:
@@ -58,14 +53,7 @@ def read_metadata(path: Path, prefix: str) -> dict[str, MetadataValue]:
 
 
 class Metadata:
-    """The tokenizer metadata of a file; a value of the wrong type raises a ValueError.
-
-    Args:
-        path: the file.
-
-    Raises:
-        OSError, ValueError: see `read_metadata`.
-    """
+    """The tokenizer metadata of a file; a value of the wrong type raises a ValueError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

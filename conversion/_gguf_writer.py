@@ -49,15 +49,7 @@ def as_expressed(definition: Definition) -> Definition:
 
 
 def write(definition: Definition, path: Path) -> None:
-    """Write a vocabulary without a model, for llama.cpp to read.
-
-    Raises:
-        ImportError: the package `gguf` is not installed.
-        ValueError: llama.cpp would encode differently; the message names the feature.
-
-    Warns:
-        UserWarning: llama.cpp splits some texts differently although it has a name for the pattern.
-    """
+    """Write a vocabulary without a model, for llama.cpp to read."""
     try:
         from gguf import GGUFEndian, GGUFValueType, GGUFWriter
     except ImportError:

@@ -25,31 +25,19 @@ _WIDTH = 16
 
 @dataclass(frozen=True)
 class AutoTokenizerChoice:
-    """The result of AutoTokenizer for a folder.
+    """The result of AutoTokenizer for a folder."""
 
-    Attributes:
-        loads: the class that it loads; None if it fails.
-        error: why it fails.
-        files: the files of the vocabulary that this class reads.
-        tokenizer_class: the class that tokenizer_config.json names, or config.json.
-        model_type: the type of the model in config.json.
-        is_overruled: whether transformers ignores `tokenizer_class` for this type of model, as known to be wrong.
-        has_code: whether the folder names code of its own (`auto_map`), which is not run here.
-        ids: the ids compared with those of tokenizer.json: "same", "same in text, other special tokens added" or
-            "other"; None if there is no tokenizer or no such file that `tokenizers` reads, or if its normalizer could
-            take all memory.
-        mismatch: the first text with other ids.
-    """
-
-    loads: str | None
+    loads: str | None  # the class; None if it fails
     error: str | None
-    files: list[str]
-    tokenizer_class: str | None
-    model_type: str | None
-    is_overruled: bool
-    has_code: bool
+    files: list[str]  # of the vocabulary that this class reads
+    tokenizer_class: str | None  # the class that tokenizer_config.json names, or config.json
+    model_type: str | None  # of config.json
+    is_overruled: bool  # transformers ignores `tokenizer_class` for this type of model, as known to be wrong
+    has_code: bool  # the folder names code of its own (`auto_map`), which is not run here
+    # How they compare with those of tokenizer.json; None if there is no tokenizer or no such file that `tokenizers`
+    # reads, or if its normalizer could take all memory.
     ids: str | None = None
-    mismatch: str | None = None
+    mismatch: str | None = None  # the first text with other ids
 
     def rows(self) -> dict[str, str]:
         """Return the rows of a table for people."""
@@ -159,14 +147,9 @@ class Inspection:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A folder that hf_bpe refuses, and what AutoTokenizer loads from it.
+    """A folder that hf_bpe refuses, and what AutoTokenizer loads from it; see `Inspection`."""
 
-    Attributes:
-        refused: the reason.
-        contradictions, auto_tokenizer: see `Inspection`.
-    """
-
-    refused: str
+    refused: str  # the reason
     contradictions: list[str]
     auto_tokenizer: AutoTokenizerChoice
 

@@ -35,19 +35,12 @@ def placeholder(token_id: int) -> str:
 
 
 class PreTokenizerType(NamedTuple):
-    """The meaning of a name in `tokenizer.ggml.pre`.
+    """The meaning of a name in `tokenizer.ggml.pre`."""
 
-    Attributes:
-        pattern: the canonical pattern; "" for one that has no name here.
-        ignore_merges: whether whole words that are tokens are looked up before merging.
-        add_bos: the default of adding `bos_token` to sequences.
-        is_near: whether llama.cpp splits some texts differently.
-    """
-
-    pattern: str
-    ignore_merges: bool = False
-    add_bos: bool = False
-    is_near: bool = False
+    pattern: str  # canonical; "" for one that has no name here
+    ignore_merges: bool = False  # whole words that are tokens are looked up before merging
+    add_bos: bool = False  # the default of adding `bos_token` to sequences
+    is_near: bool = False  # llama.cpp splits some texts differently
 
 
 def _family(pattern: str, names: str, **flags: bool) -> dict[str, PreTokenizerType]:
@@ -109,11 +102,7 @@ PATTERNS = frozenset[str | None](_USUAL)
 
 
 def pre_tokenizer_name(pattern: str | None, ignore_merges: bool | None) -> str | None:
-    """Return the name of a pattern, None if there is none.
-
-    Args:
-        pattern: a canonical pattern.
-        ignore_merges: whether whole words that are tokens are looked up before merging, None if it makes no difference.
+    """Return the name of a canonical pattern, None if there is none; `ignore_merges` is None if it changes nothing.
 
     >>> pre_tokenizer_name("cl100k", None), pre_tokenizer_name("gpt2", True)
     ('dbrx', None)
@@ -145,11 +134,7 @@ _MAX_OVERLAPS = 1 << 16
 def check_found_alike(contents: Iterable[str]) -> None:
     """Refuse added tokens that llama.cpp, which looks for the longest first, finds elsewhere than `tokenizers`.
 
-    Args:
-        contents: of tokens that `tokenizers` finds from left to right, at each place the longest.
-
-    Raises:
-        ValueError: the results differ for a text, which the message shows.
+    That finds them from left to right, at each place the longest.
 
     >>> check_found_alike(["<a>", "<a>b"])
     >>> check_found_alike(["<a>", "a>bc"])  # doctest: +ELLIPSIS

@@ -21,19 +21,12 @@ _RANK_FILES = ("tiktoken.model", "qwen.tiktoken")
 
 
 class _CodeFacts(NamedTuple):
-    """Facts that only the code of a folder has.
-
-    Attributes:
-        pattern: the split pattern.
-        has: lines of the code that say so; a folder with other code is not known.
-        reserved: how many ids after the ranks are special tokens, named by `reserved_name` unless the folder does.
-        reserved_name: the name, with `{}` for the id.
-    """
+    """Facts that only the code of a folder has."""
 
     pattern: str
-    has: tuple[str, ...]
-    reserved: int = 0
-    reserved_name: str = ""
+    has: tuple[str, ...]  # lines of the code that say so; a folder with other code is not known
+    reserved: int = 0  # how many ids after the ranks are special tokens, with this name unless the folder has one
+    reserved_name: str = ""  # with {} for the id
 
 
 _KIMI = (

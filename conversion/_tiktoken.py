@@ -111,9 +111,6 @@ def encoding_named(name: str) -> tiktoken.Encoding:
 
     Only whole names count: tiktoken would take gpt-4o-mine for a gpt-4o, too. An encoding that is not in tiktoken's
     cache (`TIKTOKEN_CACHE_DIR`) is downloaded by it.
-
-    Raises:
-        OSError: there is none, tiktoken is not installed, or it cannot get the encoding.
     """
     try:
         import tiktoken

@@ -1,4 +1,4 @@
-"""Added tokens of a tokenizer, and the special tokens among all tokens.
+"""Added tokens by the rules of transformers and of `tokenizers`, and the special tokens among all tokens.
 
 transformers copies the vocabulary for every call of `add_tokens`. Here a call only copies the added tokens, twice:
 dictionaries are replaced as a whole and never changed, so other threads and shallow copies see the tokens either before
@@ -7,9 +7,10 @@ or after the call. Everything derived from all added tokens, such as the encoder
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tokenizers import AddedToken
 
@@ -22,19 +23,12 @@ _GROUPS = ("extra_special_tokens", "additional_special_tokens", "model_specific_
 
 
 class AddedTokens(NamedTuple):
-    """The tokens that were added to a model.
-
-    Attributes:
-        tokens: id → token.
-        ids: content → id.
-        total: the number of all tokens, with those of the model; the id of the next one.
-        newly_special: tokens that the last call made special.
-    """
+    """The tokens that were added to a model."""
 
     tokens: dict[int, AddedToken]
-    ids: dict[str, int]
-    total: int
-    newly_special: Sequence[AddedToken] = ()
+    ids: dict[str, int]  # by content
+    total: int  # the number of all tokens, with those of the model; the id of the next one
+    newly_special: Sequence[AddedToken] = ()  # which the last call made special
 
     @classmethod
     def of(cls, tokens: dict[int, AddedToken], vocab: Mapping[str, int]) -> AddedTokens:
@@ -42,70 +36,113 @@ class AddedTokens(NamedTuple):
         ids = {token.content: token_id for token_id, token in tokens.items()}
         return cls(tokens, ids, len(vocab) + sum(token not in vocab for token in ids))  # as many as `get_vocab()` has
 
+    def with_tokens(
+        self,
+        new_tokens: Iterable[str | AddedToken],
+        are_special: bool,
+        special: set[str],
+        vocab: Mapping[str, int],
+        *,
+        verbose: bool = False,
+    ) -> AddedTokens:
+        """Return these tokens and new ones, by the rules of transformers; tokens that already have an id keep it.
 
-def add_tokens(
-    new_tokens: Iterable[str | AddedToken],
-    are_special: bool,
-    special: set[str],
-    before: AddedTokens,
-    vocab: Mapping[str, int],
-    *,
-    verbose: bool,
-) -> AddedTokens:
-    """Add tokens by the rules of transformers; tokens that already have an id keep it.
+        The contents of new special tokens are added to `special`, which has those of all.
+        """
+        tokens, ids = {**self.tokens}, {**self.ids}
+        newly_special, count, next_id = [], 0, self.total
+        for token in new_tokens:
+            if not isinstance(token, (str, AddedToken)):
+                raise TypeError(f"Token {token} is not a string but a {type(token)}.")
+            content = str(token)
+            if content == "" or (isinstance(token, str) and token in ids):
+                continue
+            if isinstance(token, str):
+                is_special = are_special or token in special
+                token = AddedToken(token, normalized=not is_special, special=is_special)
+            elif are_special:
+                token = as_special(token)
+            token_id = ids.get(content, vocab.get(content))
+            if token_id is None:
+                # A file may have given ids beyond the number of tokens.
+                token_id = next_id if next_id not in tokens else max(tokens) + 1
+                next_id = token_id + 1
+                count += 1
+            if token.special and content not in special:
+                special.add(content)
+                newly_special.append(token)
+            ids[content], tokens[token_id] = token_id, token
+            if verbose:
+                logger.info("Adding %s to the vocabulary", content)
+        return AddedTokens(tokens, ids, self.total + count, newly_special)
 
-    The contents of new special tokens are added to `special`, which has those of all.
 
-    Raises:
-        TypeError: a token is neither a str nor an AddedToken.
+class AddedVocabulary:
+    """The tokens that were added to a vocabulary, with the ids that `tokenizers` gives them.
+
+    A token that is special once stays special. Source of the rules: `added_vocabulary.rs` of tokenizers 0.23.
+
+    >>> added = AddedVocabulary({"a": 0, "b": 1})
+    >>> added.add([AddedToken("<x>"), AddedToken("b", special=True)])
+    >>> added.ids
+    {'<x>': 2, 'b': 1}
     """
-    tokens, ids = {**before.tokens}, {**before.ids}
-    newly_special, count, next_id = [], 0, before.total
-    for token in new_tokens:
-        if not isinstance(token, (str, AddedToken)):
-            raise TypeError(f"Token {token} is not a string but a {type(token)}.")
-        content = str(token)
-        if content == "" or (isinstance(token, str) and token in ids):
-            continue
-        if isinstance(token, str):
-            is_special = are_special or token in special
-            token = AddedToken(token, normalized=not is_special, special=is_special)
-        elif are_special:
-            token = as_special(token)
-        token_id = ids.get(content, vocab.get(content))
-        if token_id is None:
-            # A file may have given ids beyond the number of tokens.
-            token_id = next_id if next_id not in tokens else max(tokens) + 1
-            next_id = token_id + 1
-            count += 1
-        if token.special and content not in special:
-            special.add(content)
-            newly_special.append(token)
-        ids[content], tokens[token_id] = token_id, token
-        if verbose:
-            logger.info("Adding %s to the vocabulary", content)
-    return AddedTokens(tokens, ids, before.total + count, newly_special)
+
+    def __init__(self, vocab: Mapping[str, int]) -> None:
+        self._vocab = vocab
+        self._highest = max(vocab.values(), default=-1)
+        self.tokens: dict[int, AddedToken] = {}  # in the order in which they were added
+        self.ids: dict[str, int] = {}
+
+    def copy(self) -> AddedVocabulary:
+        """Return one with the same tokens, to which others may be added."""
+        copied = copy.copy(self)
+        copied.tokens, copied.ids = {**self.tokens}, {**self.ids}
+        return copied
+
+    def add(self, tokens: Iterable[AddedToken]) -> None:
+        """Add tokens like one call of `Tokenizer.add_tokens`.
+
+        Tokens of the model and tokens added before keep their ids; others get the next ids. Empty tokens are ignored.
+        """
+        size = len(self._vocab)
+        highest = max(self.tokens, default=-1)
+        following = highest + 1 if highest >= size else size
+        for token in tokens:
+            if not token.content:
+                continue
+            token_id = self.ids.get(token.content, self._vocab.get(token.content))
+            if token_id is None:
+                token_id, following = following, following + 1
+                # Never lower than the number of tokens; if the ids have gaps, it may be in use.
+                if token_id <= self._highest and token_id in self._vocab.values():
+                    taken = next(text for text, i in self._vocab.items() if i == token_id)
+                    raise ValueError(
+                        f"added_tokens: tokenizers gives {token.content!r:.80} the id {token_id}, which {taken!r:.80} "
+                        "has, as the ids of the vocabulary have gaps; expected ids without gaps, or added tokens "
+                        "that are in the vocabulary"
+                    )
+            before = self.tokens.get(token_id)
+            is_special = token.special or (before is not None and before.special)
+            self.tokens[token_id] = as_special(token) if is_special else token
+            self.ids[token.content] = token_id
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of an added token or of a token of the model; None if there is no such token."""
+        return self.ids.get(token, self._vocab.get(token))
 
 
 class NamedTokens(NamedTuple):
-    """The special tokens in the settings of a tokenizer.
+    """The special tokens in the settings of a tokenizer."""
 
-    Attributes:
-        names: setting, such as `bos_token` → its token; names of one model, such as `image_token`, come last.
-        extra: special tokens without a name.
-    """
-
-    names: dict[str, str | AddedToken]
-    extra: list[Any]
+    names: dict[str, str | AddedToken]  # by setting; names of one model, such as `image_token`, come last
+    extra: list[str | AddedToken]  # those without a name
 
     @classmethod
     def of(cls, settings: SettingValues) -> NamedTokens:
         """Find the special tokens in settings.
 
         Source: `PreTrainedTokenizerBase.__init__` of transformers 5.24.
-
-        Raises:
-            TypeError: the value of a setting that names tokens is of another type.
         """
         explicit = settings.get("model_specific_special_tokens") or {}
         if not isinstance(explicit, dict):

@@ -15,7 +15,7 @@ from tokenizers import AddedToken
 from hf_bpe._utils.arguments import Check, check_path, optional
 from hf_bpe.core._model import BPEModel, check_model
 from hf_bpe.encoding._added_tokens.rules import as_special, check_added_ids, special_tokens_in
-from hf_bpe.formats._added_tokens import AddedTokens, NamedTokens, add_tokens
+from hf_bpe.formats._added_tokens import AddedTokens, NamedTokens
 from hf_bpe.formats._definition import END_OF_TEXT, Definition
 from hf_bpe.formats._files.tokenizer_json_writing import check_prefix_space, with_placeholders
 from hf_bpe.formats._files.vocab_and_merges import read_gpt2_with_vocab
@@ -46,27 +46,16 @@ _DEFAULTS = {field.name: field.default for field in fields(BPEModel) if field.na
 
 @dataclass(frozen=True)
 class Parts:
-    """What a tokenizer consists of.
-
-    Attributes:
-        model: the model.
-        vocab: printable token → id of the model, with placeholders for ids that have no token.
-        tokens: id → printable token.
-        added: all added tokens.
-        special: the tokens with a name, and the special tokens without one.
-        template: the special tokens that are added to sequences.
-        own: the settings of BPETokenizer alone, without the template.
-        settings: the arguments for transformers.
-    """
+    """What a tokenizer consists of."""
 
     model: BPEModel
-    vocab: dict[str, int]
-    tokens: dict[int, str]
+    vocab: dict[str, int]  # of printable tokens of the model, with placeholders for ids that have no token
+    tokens: dict[int, str]  # the same the other way round
     added: AddedTokens
     special: NamedTokens
     template: Template | None
-    own: SettingValues
-    settings: SettingValues
+    own: SettingValues  # of BPETokenizer alone, without the template
+    settings: SettingValues  # the arguments for transformers
 
     @property
     def definition(self) -> Definition:
@@ -87,11 +76,7 @@ def check_arguments(arguments: SettingValues) -> SettingValues:
 
 
 def assemble(arguments: SettingValues) -> Parts:
-    """Return the parts of the tokenizer that `BPETokenizer` makes of its arguments, which are checked.
-
-    Raises:
-        OSError, ValueError: see `BPETokenizer`.
-    """
+    """Return the parts of the tokenizer that `BPETokenizer` makes of its arguments, which are checked."""
     settings = {**arguments}
     model, *files = (settings.pop(name, None) for name in ("model", "vocab_file", "merges_file"))
     of_model = {name: settings.pop(name, _DEFAULTS.get(name)) for name in setting_names(Owner.MODEL)}
@@ -129,14 +114,14 @@ def _all_added_tokens(
     """Return the added tokens in the arguments with special tokens that these do not list, by transformers' rules."""
     contents = {*special.all}
     missing = [content for content in special.all if content not in listed.ids]
-    added = add_tokens(missing, True, contents, listed, vocab, verbose=False)
+    added = listed.with_tokens(missing, True, contents, vocab)
     named = [token for token in special_tokens_in(settings) if isinstance(token, AddedToken)]
     flags = {added.ids[token.content]: as_special(token) for token in named}
     added = AddedTokens.of({**added.tokens, **flags}, vocab)
     # If the unnamed special tokens are given, added tokens need no other mark.
     marked = {*contents, *(added.ids if "extra_special_tokens" in settings else ())}
     unmarked = [each for each in model.special_tokens if each not in marked]
-    return add_tokens(unmarked, True, contents, added, vocab, verbose=False)
+    return added.with_tokens(unmarked, True, contents, vocab)
 
 
 def changed_settings(
@@ -253,25 +238,17 @@ def make_vocabulary(
     """Return printable token → id for all ids of a tokenizer, without gaps, and id → printable token.
 
     Given are the tokens of the model, tokens to which no text is encoded, and id → content of added tokens.
-
-    Raises:
-        ValueError: a token or an id is in use by another, or there are far more ids than tokens.
     """
-    vocab = _with_unused(vocab, unused)
+    taken = {token_id: token for token, token_id in vocab.items()} if unused else {}
+    for token, token_id in unused.items():
+        if token in vocab or token_id in taken:
+            other = f"{taken.get(token_id, token)!r} {vocab.get(token, token_id)}"
+            raise ValueError(f"unused_tokens: {token!r:.80} {token_id}: the vocabulary has {other}")
+    if unused:
+        vocab = dict(sorted({**vocab, **unused}.items(), key=itemgetter(1)))
     tokens = dict(zip(vocab.values(), vocab, strict=True))
     check_added_ids(added, vocab, tokens)
     # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in the
     # ids both would be wrong. An added token may have the id of a hole, as files of others have them.
     filled = with_placeholders(vocab, added)
     return filled, tokens if filled is vocab else dict(zip(filled.values(), filled, strict=True))
-
-
-def _with_unused(vocab: dict[str, int], unused: Mapping[str, int]) -> dict[str, int]:
-    if not unused:
-        return vocab
-    taken = {token_id: token for token, token_id in vocab.items()}
-    for token, token_id in unused.items():
-        if token in vocab or token_id in taken:
-            other = f"{taken.get(token_id, token)!r} {vocab.get(token, token_id)}"
-            raise ValueError(f"unused_tokens: {token!r:.80} {token_id}: the vocabulary has {other}")
-    return dict(sorted({**vocab, **unused}.items(), key=itemgetter(1)))

@@ -30,21 +30,15 @@ logger = logging.getLogger(__name__)
 class Decoder:
     """What ids stand for: the bytes of their tokens, joined.
 
-    Ids whose byte in `skipped` is not 0 are left out; an id without a token raises one of `INVALID_ID_ERRORS`.
-
-    Args:
-        encoder: the encoder of the model, with the added tokens.
-        added: id → content of the added tokens.
-        unused: id → text of tokens to which no text is encoded.
-
-    Attributes:
-        is_by_tokens: whether each token becomes bytes by itself, so that there are `contents` and streams.
-        has_bytes: whether some tokens of characters stand for bytes.
-        marks_first: whether the first token of a text has other bytes than elsewhere.
-        stripped, max_stripped: the character that is removed from the beginning of a text, and how often.
+    Given are the encoder of the model with the added tokens, and by id the contents of these and of tokens to which no
+    text is encoded. Ids whose byte in `skipped` is not 0 are left out; one without a token raises one of
+    `INVALID_ID_ERRORS`.
     """
 
-    is_by_tokens, has_bytes, marks_first, stripped, max_stripped = True, False, False, "", 0
+    is_by_tokens = True  # each token becomes bytes by itself, so that there are `contents` and streams
+    has_bytes = False  # some tokens of characters stand for bytes
+    marks_first = False  # the first token of a text has other bytes than elsewhere
+    stripped, max_stripped = "", 0  # the character that is removed from the beginning of a text, and how often
 
     def __init__(self, encoder: Encoder, added: Mapping[int, str], unused: Mapping[int, str]) -> None:
         self._decoder, self._added, self._unused = byte_decoder(encoder), added, unused
@@ -136,11 +130,6 @@ class CharacterDecoder(Decoder):
 
     Most files have decoders that replace a character, join bytes and strip a space from the beginning. Then the core
     joins the bytes of tokens; only rows with invalid UTF-8 are left to the definition, `reference.decode_tokens`.
-
-    Args:
-        decoding: the decoders, see `canonical_decoding`.
-        model: the model.
-        added, unused: see `Decoder`.
     """
 
     def __init__(self, decoding: str, model: BPEModel, added: Mapping[int, str], unused: Mapping[int, str]) -> None:

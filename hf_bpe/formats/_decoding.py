@@ -46,7 +46,7 @@ def canonical_decoding(value: str | Mapping[str, Any] | None) -> str | None:
             raise ValueError(f"decoding: expected the JSON of a decoder, got {short_repr(value)}") from None
     if not isinstance(value, Mapping):
         raise wrong_type("decoding", "a decoder as in a tokenizer.json", value)
-    waiting: list[Any] = [value]
+    waiting: list[object] = [value]
     parts: list[dict[str, Any]] = []
     while waiting:
         part = waiting.pop()

@@ -10,7 +10,7 @@ from tokenizers import AddedToken
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Options
-from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS
+from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, SettingValues
 from hf_bpe.formats._template import Template, as_template
 
 END_OF_TEXT = "<|endoftext|>"
@@ -46,7 +46,7 @@ class Definition:
 
     model: BPEModel
     added_tokens: Mapping[int, AddedToken] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: SettingValues = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         special = {
@@ -121,7 +121,7 @@ def _with_template(settings: dict[str, Any]) -> dict[str, Any]:
     return settings if template is None else {**settings, "template": template}
 
 
-def encoding_options(settings: Mapping[str, Any]) -> Options:
+def encoding_options(settings: SettingValues) -> Options:
     """Return the options of encoding that settings name."""
     return Options(**{name: settings[name] for name in ENCODING_SETTINGS if name in settings})
 
@@ -139,6 +139,6 @@ def with_all_special_tokens(definition: Definition) -> Definition:
     return replace(definition, model=replace(model, vocab=vocab, special_tokens=specials))
 
 
-def token_to_json(token: AddedToken) -> dict[str, Any]:
+def token_to_json(token: AddedToken) -> dict[str, str | bool]:
     """Return content and flags of an added token as keyword arguments of `AddedToken`, which are JSON values."""
     return {"content": token.content, **{flag: getattr(token, flag) for flag in (*FLAGS, "special")}}

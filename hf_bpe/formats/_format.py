@@ -122,9 +122,9 @@ class Format:
         """Return the features that a tokenizer has and this format cannot carry."""
         return missing_features(definition, self._carried(definition))
 
-    def _carried(self, definition: Definition) -> set[str]:
+    def _carried(self, definition: Definition) -> frozenset[str]:
         """Return the names of the features that a file or its sidecar carries, with the pattern of a tokenizer."""
-        kept = {*self.carries, *self.sidecar}
+        kept = self.carries | self.sidecar
         return kept | {"pattern"} if self.carries_pattern(definition.model.pre_tokenizer) else kept - {"pattern"}
 
     def reduce(self, definition: Definition, drop: Iterable[str] = ()) -> Definition:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokenizers import AddedToken
@@ -13,14 +14,7 @@ from hf_bpe._utils.arguments import as_lists
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.processes import default_threads
 from hf_bpe.core._model import BPEModel
-from hf_bpe.encoding._encoder import (
-    AddedTokenTuple,
-    AnyText,
-    Encoder,
-    Options,
-    TemplateIds,
-    as_tuples,
-)
+from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Encoder, Options, TemplateIds, as_tuples
 from hf_bpe.encoding._factory import make_encoder, share_encoder
 from hf_bpe.encoding._merge_trees import makes_all_tokens
 from hf_bpe.encoding._native_paths import TextEncoder, encode_batch, lacks_bytes, text_encoder
@@ -143,9 +137,9 @@ class Pipeline:
     def id_of_name(self, name: str) -> int | None:
         """Return the id of a named token, such as `unk_token`; None if there is none."""
         content = self.names.get(name)
-        if content is None or content in self.ids:
-            return None if content is None else self.ids[content]
-        return self.model.printable_vocab().get(content)
+        if content is None:
+            return None
+        return self.ids[content] if content in self.ids else self.model.printable_vocab().get(content)
 
     @cached_property
     def _unknown_id(self) -> int | None:
@@ -194,7 +188,7 @@ class Pipeline:
     def build(self, *sequences: list[int]) -> list[int]:
         """Return the ids of one or two sequences with the special tokens of the template."""
         if self.template is None:
-            return [token_id for sequence in sequences for token_id in sequence]
+            return [*chain.from_iterable(sequences)]
         return self.template.build(sequences, self._ids_of_template)
 
     @cached_property
@@ -243,7 +237,7 @@ class Pipeline:
 
     def type_ids(self, add_special_tokens: bool, layout: Layout, row: int, pad_type_id: int = 0) -> list[int]:
         """Return the token type ids of a row by the template; 0 without one."""
-        sizes = layout.sequence_lengths[row].tolist()
+        sizes: list[int] = layout.sequence_lengths[row].tolist()
         if self.template is None or not self.template.has_type_ids:
             return layout.filled_up([0] * (sum(sizes) + layout.num_special), pad_type_id)
         return layout.filled_up(self.template.type_ids(sizes, add_special_tokens), pad_type_id)

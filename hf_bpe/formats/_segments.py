@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import check_choice, check_flag, check_sequence, check_str, wrong_type
 from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
@@ -17,15 +19,11 @@ UNTRUSTED = ("all", "special")
 
 
 class Segment(NamedTuple):
-    """A part of a text.
-
-    Attributes:
-        text: the text.
-        trusted: whether added tokens are found in it.
-    """
+    """A part of a text."""
 
     text: str
     trusted: bool
+    """True if added tokens are found in it."""
 
 
 def encode_segments(
@@ -74,11 +72,7 @@ def special_tokens_of_merges(tokenizer: Definition | Pipeline) -> set[int]:
 
 
 def checked_segments(segments: object) -> list[Segment]:
-    """Return segments as named tuples, without empty ones, and neighbors of one kind as one.
-
-    Raises:
-        TypeError: a segment is not a pair of str and bool.
-    """
+    """Return segments as named tuples, without empty ones, and neighbors of one kind as one."""
     parts: list[Segment] = []
     for number, segment in enumerate(check_sequence("segments", segments, "a list of (text, trusted)")):
         if not isinstance(segment, (tuple, list)) or len(segment) != 2:
@@ -94,7 +88,7 @@ def checked_segments(segments: object) -> list[Segment]:
 
 def _trusted_tokens(
     pipeline: Pipeline, parts: Sequence[Segment], text: str, is_all: bool
-) -> list[tuple[int, int, int | None]]:
+) -> list[tuple[int, int, int]]:
     """Return (start, stop, id) of the added tokens in trusted text, with the white space that they strip.
 
     Text of another kind is the end of text to them: it cannot keep a token from being one, as a letter next to it
@@ -103,7 +97,7 @@ def _trusted_tokens(
     tokens = {i: token for i, token in pipeline.added_tokens.items() if is_all or token.special}
     splitter = AddedTokenSplitter(tokens)
     is_searched_normalized = pipeline.model.normalizer is not None and any(t.normalized for t in tokens.values())
-    spans: list[tuple[int, int, int | None]] = []
+    spans: list[tuple[int, int, int]] = []
     start = 0
     for part in parts:
         if part.trusted:
@@ -112,16 +106,15 @@ def _trusted_tokens(
                     "encode_segments: some added tokens of this tokenizer are searched in normalized text, and its "
                     f"normalizer changes the trusted segment {part.text[:80]!r}; give it normalized"
                 )
-            for begin, end, token_id in splitter.spans(repair_surrogates(part.text)):
-                if token_id is not None:
-                    spans.append((start + begin, start + end, token_id))
+            found = splitter.spans(repair_surrogates(part.text))
+            spans += [(start + begin, start + end, i) for begin, end, i in found if i is not None]
         start += len(part.text)
     return _with_stripped_space(spans, tokens, text)
 
 
 def _with_stripped_space(
-    spans: list[tuple[int, int, int | None]], tokens: Any, text: str
-) -> list[tuple[int, int, int | None]]:
+    spans: list[tuple[int, int, int]], tokens: Mapping[int, AddedToken], text: str
+) -> list[tuple[int, int, int]]:
     """Let tokens strip white space beyond the end of their segment, as they do in a text without segments."""
     stripped = []
     end = 0

@@ -81,11 +81,7 @@ class Template:
 
     @classmethod
     def of_names(cls, names: Mapping[str, str | None], adds_bos: bool, adds_eos: bool) -> Template | None:
-        """Return the template that adds the named `bos_token` and `eos_token`.
-
-        Raises:
-            ValueError: there is no token to add.
-        """
+        """Return the template that adds the named `bos_token` and `eos_token`; a ValueError without such a token."""
         tokens = {name: names.get(name) for name, adds in (("bos_token", adds_bos), ("eos_token", adds_eos)) if adds}
         if missing := [name for name, token in tokens.items() if token is None]:
             raise ValueError(f"add_{missing[0]}=True needs a {missing[0]}; none is set")
@@ -174,14 +170,11 @@ class Template:
 
     def renamed(self, names: Mapping[str, str]) -> Template:
         """Return the template with some tokens replaced by others."""
-
-        def rename(pieces: Sequence[TemplatePiece]) -> tuple[TemplatePiece, ...]:
-            return tuple(
-                piece if piece.is_sequence else piece._replace(name=names.get(piece.name, piece.name))
-                for piece in pieces
-            )
-
-        return Template(rename(self.single), rename(self.pair))
+        single, pair = (
+            tuple(each if each.is_sequence else each._replace(name=names.get(each.name, each.name)) for each in pieces)
+            for pieces in (self.single, self.pair)
+        )
+        return Template(single, pair)
 
     def bos_eos(self, bos: str | None, eos: str | None) -> tuple[bool, bool] | None:
         """Return whether the template adds `bos` before and `eos` after each sequence; None if it adds other tokens.
@@ -189,14 +182,11 @@ class Template:
         >>> Template.of_bos_eos("<s>", None).bos_eos("<s>", "</s>")
         (True, False)
         """
-        has = (
-            self.special_tokens(1) == [[bos], []],
-            self.special_tokens(1) == [[], [eos]],
-            self.special_tokens(1) == [[bos], [eos]],
-        )
-        adds = has[0] or has[2], has[1] or has[2]
-        simple = Template.of_bos_eos(bos if adds[0] else None, eos if adds[1] else None)
-        return adds if simple is not None and simple.special_tokens(2) == self.special_tokens(2) else None
+        for adds_bos, adds_eos in BOS_EOS_OF_PATTERN.values():
+            simple = Template.of_bos_eos(bos if adds_bos else None, eos if adds_eos else None)
+            if simple is not None and all(simple.special_tokens(n) == self.special_tokens(n) for n in (1, 2)):
+                return adds_bos, adds_eos
+        return None
 
 
 def as_template(value: Template | Mapping[str, Any] | None) -> Template | None:
@@ -246,18 +236,12 @@ def warn_of_double_start(content: str) -> None:
 
 
 def check_start(text: AnyText, template: TemplateIds, added_tokens: Mapping[int, AddedToken], options: Options) -> None:
-    """Warn of a text that begins with the first token which a template puts before it.
+    """Warn of a text that begins with the first token of the ids which are put around it.
 
-    Args:
-        text: the first of the texts of a call: whoever makes this mistake makes it in all.
-        template: the ids that are put around it.
-        added_tokens: id → token that is found in text.
-        options: how it is encoded.
+    It is the first of the texts of a call: whoever makes this mistake makes it in all.
     """
-    first = template[0][0] if template[0] else None
+    first = added_tokens.get(template[0][0]) if template[0] else None
     if first is None or options.split_special_tokens or type(text) is not str:
         return
-    if first in added_tokens:
-        content = added_tokens[first].content
-        if text.startswith(content):
-            warn_of_double_start(content)
+    if text.startswith(first.content):
+        warn_of_double_start(first.content)

@@ -14,9 +14,9 @@ from hf_bpe.core._alphabet import BYTE_TOKENS, CharacterAlphabet
 from hf_bpe.core._model import BPEModel, MergeIds, pairs_of_ids
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._preparation import normalized_tokens
+from hf_bpe.formats._added_tokens import AddedVocabulary
 from hf_bpe.formats._decoding import canonical_decoding
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._files.added_vocabulary import AddedVocabulary
 from hf_bpe.formats._files.native_readers import merges_of_json
 from hf_bpe.formats._files.post_processor import json_excerpt, processor_settings
 from hf_bpe.normalizers._normalizer import Normalizer

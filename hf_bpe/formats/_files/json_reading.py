@@ -10,21 +10,12 @@ from hf_bpe._utils.input_files import decode, parse_json, read_bounded
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """Return the content of a file with one JSON object.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: see `parse_json_object`.
-    """
+    """Return the content of a file with one JSON object, see `parse_json_object`."""
     return parse_json_object(path, decode(path, read_bounded(path)))
 
 
 def parse_json_object(path: Path, text: str) -> dict[str, Any]:
-    """Parse the text of a file with one JSON object.
-
-    Raises:
-        ValueError: the text is not valid (see `parse_json`), is not an object, or has a repeated key.
-    """
+    """Parse the text of a file with one JSON object that has no key twice, see `parse_json`."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         entries = dict(pairs)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from hf_bpe.formats._added_tokens import AddedVocabulary
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._files.added_vocabulary import AddedVocabulary
 from hf_bpe.formats._template import Template, TemplatePiece, as_template
 from hf_bpe.pretokenizers._stages import ByteLevel
 
@@ -15,15 +15,7 @@ from hf_bpe.pretokenizers._stages import ByteLevel
 def processor_settings(processor: object, added: AddedVocabulary) -> dict[str, Any]:
     """Return the settings of BPETokenizer that are equivalent to a post-processor.
 
-    Args:
-        processor: the post-processor in the file.
-        added: the added tokens of the tokenizer.
-
-    Returns:
-        `template`, with `bos_token` and `eos_token` if it adds special tokens in their positions, and `trim_offsets`.
-
-    Raises:
-        ValueError: it is of another kind, adds tokens several times, or adds what is not an added token.
+    These are `template`, with `bos_token` and `eos_token` if it adds special tokens there, and `trim_offsets`.
     """
     parts = _parts(processor)
     templates = [part for part in parts if part["type"] in _TEMPLATES]
@@ -60,12 +52,7 @@ def template_with_type_ids(processor: object, added: AddedVocabulary) -> Templat
 
 
 def post_processor(definition: Definition, ids: Mapping[str, int]) -> dict[str, Any] | None:
-    """Return the post-processor of a `tokenizer.json`.
-
-    Args:
-        definition: the tokenizer.
-        ids: the ids of the template's tokens.
-    """
+    """Return the post-processor of a `tokenizer.json`; `ids` are those of the template's tokens."""
     parts: list[dict[str, Any]] = []
     if trims := definition.setting("trim_offsets"):
         parts.append(ByteLevel(add_prefix_space=trims == "prefix", use_regex=True).to_json())

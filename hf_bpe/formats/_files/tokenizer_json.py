@@ -23,8 +23,8 @@ from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._factory import pre_tokenize
 from hf_bpe.encoding._preparation import normalized_tokens
+from hf_bpe.formats._added_tokens import AddedVocabulary
 from hf_bpe.formats._definition import FLAGS, Definition
-from hf_bpe.formats._files.added_vocabulary import AddedVocabulary
 from hf_bpe.formats._files.character_model import definition_of_characters, falls_back_to_bytes, is_of_characters
 from hf_bpe.formats._files.json_reading import check_ids, parse_json_object
 from hf_bpe.formats._files.native_readers import ReadMerges, from_printable_all, merges_of_json, read_model
@@ -51,15 +51,7 @@ TOKENIZER_JSON_FEATURES = frozenset(
 
 
 def parse_tokenizer_json(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
-    """Return the content of a `tokenizer.json`, with `ReadMerges` if these are regular.
-
-    Args:
-        path: the file, for messages.
-        content: its bytes.
-
-    Raises:
-        ValueError: see `hf_bpe.formats._files.json_reading.parse_json_object`.
-    """
+    """Return the content of a `tokenizer.json`, with `ReadMerges` if these are regular."""
     path = Path(path)
     as_text = b'"ByteLevel"' not in content
     model = read_model(content, as_text=as_text)
@@ -88,13 +80,6 @@ def definition_of_json(
         content: the parsed JSON.
         added: the added tokens of the file and further ones from the reader; None for the tokens of the file.
         of_file: the result of `added_tokens_of_json`, if the caller has it.
-
-    Raises:
-        ValueError: the content is invalid, does not define byte-level BPE, or prepares text in a way that cannot be
-            represented; the message names the part.
-
-    Warns:
-        UserWarning: a part that decides no ids is ignored.
     """
     try:
         return _definition(content, added, of_file)
@@ -103,11 +88,7 @@ def definition_of_json(
 
 
 def added_tokens_of_json(content: Mapping[str, Any]) -> AddedVocabulary:
-    """Return the added tokens in the content of a `tokenizer.json`, with the ids that `tokenizers` gives them.
-
-    Raises:
-        ValueError: the model is not byte-level BPE, the file gives a token a different id, or the content is invalid.
-    """
+    """Return the added tokens in the content of a `tokenizer.json`, with the ids that `tokenizers` gives them."""
     try:
         _check_model(content["model"])
         return _added_tokens(content.get("added_tokens") or [], _vocab(content["model"]))
@@ -116,10 +97,7 @@ def added_tokens_of_json(content: Mapping[str, Any]) -> AddedVocabulary:
 
 
 def read_tokenizer_json(path: str | os.PathLike[str]) -> Definition:
-    """Read a `tokenizer.json`.
-
-    Raises, warns: see `definition_of_json`, with the path in messages; OSError if the file cannot be read.
-    """
+    """Read a `tokenizer.json`."""
     content = parse_tokenizer_json(path, read_bounded(Path(path)))
     try:
         return definition_of_json(content)
@@ -317,15 +295,7 @@ def padding_and_truncation(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolve_unk_token(definition: Definition, named: str | None) -> str | None:
-    """Return the `unk_token` of a tokenizer: what its other files or its class name, or what the model needs.
-
-    Args:
-        definition: what the `tokenizer.json` defines.
-        named: the `unk_token` that the other files or the class name.
-
-    Raises:
-        ValueError: the model makes another token of bytes that have none.
-    """
+    """Return the `unk_token` of a tokenizer: what its other files or its class name, or what the model needs."""
     if not definition.model.refuses_bytes:
         return named
     needed = definition.setting("unk_token")

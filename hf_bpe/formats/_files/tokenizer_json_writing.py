@@ -25,9 +25,6 @@ def render_tokenizer_json(definition: Definition) -> str:
 
     Unused ids get placeholders, so that `tokenizers` counts them. Added tokens outside the model must follow it without
     a gap, or have ids that it leaves unused.
-
-    Raises:
-        ValueError: `add_prefix_space` is set with a pattern for which `tokenizers` cannot express it.
     """
     model = definition.model
     add_prefix_space = bool(definition.setting("add_prefix_space"))
@@ -73,11 +70,7 @@ def render_tokenizer_json(definition: Definition) -> str:
 def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], printable: Mapping[str, int], model: BPEModel) -> str:
     """Return the text of `json.dumps` with vocabulary and merges, which it would write slowly when it indents.
 
-    Args:
-        text: the text, with an empty vocabulary and no merges.
-        vocab: the vocabulary.
-        printable: the part of it that is the model's, in the order of its tokens.
-        model: the model.
+    `printable` is the part of the vocabulary that is the model's, in the order of its tokens.
     """
     quoted = [*map(_quote, printable)]
     if model.alphabet.is_bytes:  # strings, which every version of `tokenizers` reads, and faster than pairs
@@ -115,12 +108,7 @@ def _pre_tokenizer(pattern: Pattern, add_prefix_space: bool, of_bytes: bool) -> 
 def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None) -> dict[str, int]:
     """Return a printable vocabulary with a placeholder for each unused id below the highest.
 
-    Args:
-        vocab: printable token → id.
-        names: id → content of added tokens. Unused ids between the vocabulary and these also get placeholders.
-
-    Raises:
-        ValueError: there are far more ids than tokens.
+    Unused ids between it and added tokens, given as id → content, also get placeholders.
     """
     size = max(vocab.values(), default=-1) + 1
     later = {token_id for token_id in names or () if token_id >= size}

@@ -116,21 +116,15 @@ def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str =
     Raises:
         OSError: the files cannot be written.
     """
-    vocab, merges = render_gpt2(model)
-    names = prefix + VOCAB_FILE, prefix + MERGES_FILE
-    with staged_folder(folder, last=names[:1]) as staging:
-        (staging / names[0]).write_text(vocab, encoding="utf-8", newline="\n")
-        (staging / names[1]).write_text(merges, encoding="utf-8", newline="\n")
-    return Path(folder, names[0]), Path(folder, names[1])
-
-
-def render_gpt2(model: BPEModel) -> tuple[str, str]:
-    """Return the content of `vocab.json` and of `merges.txt`."""
     # A blank line would break the Rust reader; there is none, as no token is empty and no printable form has a space.
     vocab = model.printable_vocab()
     merges = join_merges(model, [*vocab], "", " ", "\n")
     entries = ", ".join(f"{quote(text)}: {token_id}" for text, token_id in vocab.items())  # as json.dumps, but faster
-    return f"{{{entries}}}", f"{_HEADER}\n{merges}"
+    names = prefix + VOCAB_FILE, prefix + MERGES_FILE
+    with staged_folder(folder, last=names[:1]) as staging:
+        (staging / names[0]).write_text(f"{{{entries}}}", encoding="utf-8", newline="\n")
+        (staging / names[1]).write_text(f"{_HEADER}\n{merges}", encoding="utf-8", newline="\n")
+    return Path(folder, names[0]), Path(folder, names[1])
 
 
 def _read_vocab(path: Path) -> tuple[dict[str, int], list[bytes | None]]:

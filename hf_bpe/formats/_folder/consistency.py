@@ -47,16 +47,8 @@ def check_complete(folder: Path) -> None:
 def check_digests(config: Mapping[str, Any], files: Mapping[str, str | None], model: BPEModel | None) -> None:
     """Raise an error if a file does not match its digest in `tokenizer_config.json`.
 
-    Another library may have rewritten `tokenizer.json`, for example with added tokens; it must hold the same model.
-
-    Args:
-        config: the content of `tokenizer_config.json`; a file without a digest is not checked.
-        files: transformers' key of a file → its path, None if it does not exist.
-        model: the model read from the files; None if they could not be read.
-
-    Raises:
-        OSError: a file cannot be read.
-        ValueError: a file does not match; the message names it.
+    Another library may have rewritten `tokenizer.json`, for example with added tokens; it must hold the same model,
+    unless the files could not be read, which is None. A file without a digest is not checked.
     """
     digests = config.get(DIGESTS) or {}
     for key, name in VOCABULARY_FILES.items():
@@ -94,12 +86,7 @@ def _compute_digest(path: Path) -> str:
 
 
 def contradictions(folder: Path) -> list[str]:
-    """Return what the other files of a folder say differently from its `tokenizer.json`, or from each other.
-
-    Raises:
-        OSError: a file cannot be read.
-        ValueError: a file is not a JSON object.
-    """
+    """Return what the other files of a folder say differently from its `tokenizer.json`, or from each other."""
     content = _read(folder / "tokenizer.json")
     config = _read(folder / "tokenizer_config.json")
     part = content.get("model")

@@ -13,6 +13,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.input_files import read_json
 from hf_bpe.core._model import BPEModel
+from hf_bpe.formats._definition import FLAGS
 from hf_bpe.formats._files.json_reading import check_ids, read_json_object
 from hf_bpe.formats._files.tokenizer_json import TOKENIZER_JSON_FEATURES
 from hf_bpe.formats._settings import NAMED_TOKENS, SETTINGS, SettingValues
@@ -104,14 +105,7 @@ def missing_vocabulary(name: str) -> str:
 
 
 def check_config(path: Path) -> dict[str, Any]:
-    """Return the content of a `tokenizer_config.json`, or raise an error if it is damaged.
-
-    Unknown settings are not checked.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: the file is not a JSON object, or a setting has the wrong type; the message names both.
-    """
+    """Return the content of a `tokenizer_config.json`, or raise an error if a known setting has the wrong type."""
     config = read_json(path)
     if not isinstance(config, dict):
         raise ValueError(f"{path}: expected a JSON object, got {_NAMES[type(config)]}")
@@ -125,7 +119,14 @@ def check_config(path: Path) -> dict[str, Any]:
         if not isinstance(token, str):
             raise ValueError(f"{path}: model_special_tokens: expected strings, got {token!r:.80}")
     for token_id, token in config.get("added_tokens_decoder", {}).items():
-        _check_added_token(f"{path}: added_tokens_decoder", token_id, token)
+        where = f"{path}: added_tokens_decoder"
+        if not (token_id.isascii() and token_id.isdigit()):
+            raise ValueError(f"{where}: expected ids, got {token_id!r:.80}")
+        if not isinstance(token, dict) or not isinstance(token.get("content"), str):
+            raise ValueError(f"{where}: token {token_id}: expected an object with a content, got {token!r:.80}")
+        for flag in (*FLAGS, "special"):
+            if not isinstance(token.get(flag, False), bool):
+                raise ValueError(f"{where}: token {token_id}: {flag}: expected true or false, got {token[flag]!r:.80}")
     return config
 
 
@@ -150,43 +151,6 @@ def content_of_token(token: object) -> str | None:
     return token if isinstance(token, str) else None
 
 
-def check_special_tokens_map(path: Path) -> dict[str, Any]:
-    """Return the content of a `special_tokens_map.json`, or raise an error if it is damaged.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: the file is not a JSON object of tokens or lists of tokens; the message names the entry.
-    """
-    content = read_json_object(path)
-    for name, value in content.items():
-        for token in value if isinstance(value, list) else [value]:
-            if token is not None and content_of_token(token) is None:
-                raise ValueError(f"{path}: {name}: expected a string or an object with a content, got {token!r:.80}")
-    return content
-
-
-def check_added_tokens(path: Path) -> dict[str, int]:
-    """Return the content of an `added_tokens.json`, or raise an error if it is damaged.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: the file is not a JSON object of token to id, or has an id twice; the message names both.
-    """
-    content = read_json_object(path)
-    check_ids(content, str(path))
-    return content
-
-
-def _check_added_token(where: str, token_id: str, token: object) -> None:
-    if not (token_id.isascii() and token_id.isdigit()):
-        raise ValueError(f"{where}: expected ids, got {token_id!r:.80}")
-    if not isinstance(token, dict) or not isinstance(token.get("content"), str):
-        raise ValueError(f"{where}: token {token_id}: expected an object with a content, got {token!r:.80}")
-    for flag in ("single_word", "lstrip", "rstrip", "normalized", "special"):
-        if not isinstance(token.get(flag, False), bool):
-            raise ValueError(f"{where}: token {token_id}: {flag}: expected true or false, got {token[flag]!r:.80}")
-
-
 class LegacyFiles(NamedTuple):
     """The content of the files that are only read if nothing lists the added tokens."""
 
@@ -196,11 +160,15 @@ class LegacyFiles(NamedTuple):
     @classmethod
     def read(cls, files: Mapping[str, str]) -> LegacyFiles:
         """Read the files; raise an OSError or a ValueError if one is damaged."""
-        names, added = files.get("special_tokens_map_file"), files.get("added_tokens_file")
-        return cls(
-            {} if names is None else check_special_tokens_map(Path(names)),
-            {} if added is None else check_added_tokens(Path(added)),
-        )
+        names_file, added_file = (files.get(key) for key in ("special_tokens_map_file", "added_tokens_file"))
+        names, added = (read_json_object(Path(file)) if file else {} for file in (names_file, added_file))
+        for name, value in names.items():
+            for token in value if isinstance(value, list) else [value]:
+                if token is not None and content_of_token(token) is None:
+                    expected = "expected a string or an object with a content"
+                    raise ValueError(f"{names_file}: {name}: {expected}, got {token!r:.80}")
+        check_ids(added, f"{added_file}")
+        return cls(names, added)
 
 
 def merge_settings(
@@ -210,14 +178,9 @@ def merge_settings(
     legacy: LegacyFiles | None,
     content: SettingValues | None,
 ) -> dict[str, Any]:
-    """Return the arguments of a tokenizer's constructor, with tokens that have flags as `AddedToken`.
+    """Return the arguments of a tokenizer's constructor, made of the fields of a `Folder`.
 
-    Args:
-        config: the content of `tokenizer_config.json`.
-        files: transformers' key of a file → its path.
-        overrides: the arguments of the caller.
-        legacy: the content of the legacy files; None if they are not read.
-        content: the content of `tokenizer.json`, if it has been read.
+    Tokens that have flags are of the type `AddedToken`.
     """
     settings = {name: value for name, value in config.items() if name not in ("tokenizer_class", "init_inputs")}
     if "tokenizer_file" in files:

@@ -20,10 +20,9 @@ from hf_bpe._utils.input_files import read_bounded
 from hf_bpe._utils.messages import warn_caller
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens.rules import as_special
-from hf_bpe.formats._added_tokens import NamedTokens, names_token
+from hf_bpe.formats._added_tokens import AddedVocabulary, NamedTokens, names_token
 from hf_bpe.formats._construction import assemble, check_arguments
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._files.added_vocabulary import AddedVocabulary
 from hf_bpe.formats._files.tokenizer_json import (
     added_tokens_of_json,
     definition_of_json,
@@ -54,14 +53,7 @@ _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPE
 
 
 def read_folder(folder: str | os.PathLike[str], **arguments: object) -> Definition:
-    """Return the definition of the tokenizer in a folder, as `BPETokenizer.from_pretrained` loads it.
-
-    Args:
-        folder: the folder.
-        arguments: settings that override those of the folder.
-
-    Raises, warns: see `BPETokenizer.from_pretrained`.
-    """
+    """Return the definition in a folder, as `BPETokenizer.from_pretrained` loads it with overriding arguments."""
     read = Folder.local(folder, arguments)
     with read.errors():
         definition = assemble(check_arguments(read.arguments())).definition
@@ -71,23 +63,14 @@ def read_folder(folder: str | os.PathLike[str], **arguments: object) -> Definiti
 
 @dataclass
 class Folder:
-    """The files of a folder or repository.
-
-    Args:
-        name: the folder or repository.
-        files: transformers' key of a file → its path, without those that the caller passes.
-        config: the content of `tokenizer_config.json`.
-        overrides: the settings that the caller passes.
-        legacy: the content of files that are read only if nothing else lists the added tokens, or None.
-        content: the content of `tokenizer.json`, if the tokenizer is read from it.
-    """
+    """The files of a folder or repository."""
 
     name: str
-    files: Mapping[str, str]
-    config: SettingValues
-    overrides: SettingValues
-    legacy: LegacyFiles | None
-    content: SettingValues | None = None
+    files: Mapping[str, str]  # transformers' key of a file → its path, without those that the caller passes
+    config: SettingValues  # the content of `tokenizer_config.json`
+    overrides: SettingValues  # the settings that the caller passes
+    legacy: LegacyFiles | None  # the content of files that are read only if nothing else lists the added tokens
+    content: SettingValues | None = None  # of `tokenizer.json`, if the tokenizer is read from it
     _pipeline: Pipeline | None = None  # kept until the tokenizer is made, which shares its encoder
 
     @classmethod
@@ -98,12 +81,7 @@ class Folder:
 
     @classmethod
     def read(cls, name: str, files: Mapping[str, str | None], overrides: SettingValues) -> Folder:
-        """Check the files of a folder or repository: transformers' key of each → its path, None if there is none.
-
-        Raises:
-            OSError: a file cannot be read.
-            ValueError: a file is damaged, or the folder holds no readable tokenizer.
-        """
+        """Check the files of a folder or repository: transformers' key of each → its path, None if there is none."""
         paths = {key: path for key, path in files.items() if path is not None}
         config = check_config(Path(paths["tokenizer_config_file"])) if "tokenizer_config_file" in paths else {}
         if config.get("init_inputs"):
@@ -151,15 +129,7 @@ class Folder:
         check_digests(self.config, files, model)
 
     def arguments(self) -> SettingValues:
-        """Return the arguments for BPETokenizer: what the files say, overridden by what the caller passes.
-
-        Raises:
-            ValueError: BPETokenizer cannot represent `tokenizer.json`, or the files contradict each other about ids or
-                text.
-
-        Warns:
-            UserWarning: an added token has a different id in `tokenizer_config.json` or `added_tokens.json`.
-        """
+        """Return the arguments for BPETokenizer: what the files say, overridden by what the caller passes."""
         settings = merge_settings(self.config, self.files, self.overrides, self.legacy, self.content)
         settings["name_or_path"] = self.name
         if "pattern" in settings and settings["pattern"] == self.config.get("pattern"):

@@ -46,16 +46,8 @@ def verify_folder(
 ) -> tuple[Tokenizer, Side]:
     """Read a written folder back, load it with `tokenizers`, verify both, and return what `tokenizers` has loaded.
 
-    Args:
-        folder, definition: the folder, without a prefix, and the expected tokenizer.
-        read: what reads the folder.
-        load_backend: returns what transformers has loaded from `tokenizer.json`, and perhaps changed. If it is proven
-            to be unchanged, it is verified and returned, and `tokenizers` need not load the file again.
-        files: text files to encode, besides the stress texts.
-
-    Raises:
-        ValueError: loading fails, or model, added tokens, settings, ids, offsets or decoded texts differ; the message
-            names the loader and the text.
+    `load_backend` returns what transformers has loaded from `tokenizer.json`, and perhaps changed. If it is proven to
+    be unchanged, it is verified and returned, and `tokenizers` need not load the file again.
     """
     definition = with_named_tokens(definition)
     expected = side_of(definition, "the tokenizer by hf_bpe")
@@ -180,9 +172,6 @@ class LoadedFile:
     """A `tokenizer.json` that `render_tokenizer_json` has written, as `tokenizers` has loaded it, and perhaps changed.
 
     Tokens are written `as_text` in a model of characters.
-
-    Raises:
-        ValueError: the core is not built, which reads what `tokenizers` writes; or it reads no regular model there.
     """
 
     def __init__(self, path: Path, backend: Tokenizer, *, as_text: bool = False) -> None:

@@ -25,12 +25,7 @@ _NOT_SAVED = {
 
 
 def write_folder(definition: Definition, folder: Path) -> None:
-    """Write a definition as `BPETokenizer.save_pretrained` does, in an empty folder, without verification.
-
-    Raises:
-        OSError: a file cannot be written.
-        ValueError: the files cannot carry the definition.
-    """
+    """Write a definition as `BPETokenizer.save_pretrained` does, in an empty folder, without verification."""
     parts = assemble(check_arguments(constructor_arguments(definition)))
     model, definition = parts.model, parts.definition
     if model.alphabet.is_bytes:
@@ -56,11 +51,10 @@ def write_beside_vocabulary(
     *,
     save_jinja_files: bool = True,
 ) -> None:
-    """Write what a folder holds besides `vocab.json` and `merges.txt`.
+    """Write what a folder holds besides `vocab.json` and `merges.txt`, which it holds already.
 
     Args:
-        definition: the tokenizer.
-        folder: the folder, in which the vocabulary has been written.
+        definition, folder: the tokenizer and the folder.
         settings: what `tokenizer_config.json` says besides the added tokens.
         vocab_size: the number of tokens of the model, placeholders included.
         save_jinja_files: whether to write chat templates as files rather than in `tokenizer_config.json`.

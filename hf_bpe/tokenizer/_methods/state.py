@@ -12,7 +12,7 @@ from hf_bpe._utils.arguments import check_flag, check_int, optional
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Encoder
 from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
-from hf_bpe.formats._added_tokens import AddedTokens, add_tokens
+from hf_bpe.formats._added_tokens import AddedTokens
 from hf_bpe.formats._definition import ENCODING_SETTINGS, encoding_options
 from hf_bpe.formats._pipeline import PIPELINE_SETTINGS, Pipeline
 from hf_bpe.formats._settings import CHECKS
@@ -217,7 +217,7 @@ class StateMethods(OwnTokenizer):
         special = {*map(str, self._extra_special_tokens), *self.special_tokens_map.values()}
         # The constructor of transformers leaves total_vocab_size to the first call of `len`.
         before = AddedTokens(self._added_tokens_decoder, self._added_tokens_encoder, len(self))
-        added = add_tokens(new_tokens or [], special_tokens, special, before, self.encoder, verbose=self.verbose)
+        added = before.with_tokens(new_tokens or [], special_tokens, special, self.encoder, verbose=self.verbose)
         self._replace_added_tokens(added)
         return added.total - before.total
 
