@@ -178,6 +178,15 @@ def test_hints_that_contradict_a_file_are_refused(tmp_path):
         assert conversion.read(path, pattern="gpt2", special_tokens=trained().special_ids()) == Definition(trained())
 
 
+def test_paths_that_are_not_there_are_errors_of_the_system(tmp_path):
+    for name, chosen in FORMATS.items():
+        with pytest.raises(FileNotFoundError):
+            conversion.read(tmp_path / "missing", format=name)
+        if chosen.is_file:
+            with pytest.raises(IsADirectoryError):
+                conversion.read(tmp_path, format=name)
+
+
 class TestInMemory:
     def test_what_a_fast_tokenizer_keeps_of_a_call_is_ignored(self):
         backend = BPETokenizer(model=trained("qwen2")).backend_tokenizer

@@ -1,6 +1,7 @@
 """GGUF files whose alphabet is characters, compared with the algorithm of llama.cpp, literally."""
 
 import json
+import re
 from itertools import pairwise
 from operator import methodcaller
 
@@ -33,19 +34,9 @@ def encode_literally(path, text):
     fragments = [text] if text else []
     special = [token for token, kind in zip(tokens, types, strict=True) if kind in (UNKNOWN, CONTROL, USER_DEFINED)]
     for token in sorted(special, key=lambda token: -len(token.encode())):
-        fragments = [
-            piece
-            for fragment in fragments
-            for piece in (
-                [fragment]
-                if isinstance(fragment, int)
-                else [
-                    each
-                    for number, part in enumerate(fragment.split(token))
-                    for each in ([ids[token]] if number else []) + ([part] if part else [])
-                ]
-            )
-        ]
+        cut = re.compile(f"({re.escape(token)})")
+        parts = ([fragment] if isinstance(fragment, int) else cut.split(fragment) for fragment in fragments)
+        fragments = [ids[token] if part == token else part for each in parts for part in each if part != ""]
     found, is_prev_special = [], True
     for fragment in fragments:
         if isinstance(fragment, int):

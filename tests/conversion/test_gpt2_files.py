@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import GPT2Tokenizer
 
-from hf_bpe import BPEModel
+from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.conversion import read_gpt2, write_gpt2
-from hf_bpe.formats._files.vocab_and_merges import read_gpt2_with_vocab, render_gpt2
+from hf_bpe.formats._files.vocab_and_merges import read_gpt2_with_vocab
 from support.cases import case
 from support.engines import use_engine
 from support.profiles import by_profile
+from support.samples import CORPUS
 from support.strategies import damaged, models
 
 # Names that are hard to tell from ordinary tokens, from headers or from JSON; the third is the UTF-8 of the second read
@@ -46,6 +48,11 @@ def read(folder, vocab, merges, **kwargs):
     return read_gpt2(folder / "vocab.json", folder / "merges.txt", **kwargs)
 
 
+def rendered(model, folder):
+    """Return the text of both files."""
+    return [path.read_text("utf-8") for path in write_gpt2(model, folder)]
+
+
 def chain_of_merges(*words):
     """Return a model whose merges build each word letter by letter."""
     merges = [(word[:end].encode(), word[end].encode()) for word in words for end in range(1, len(word))]
@@ -67,7 +74,7 @@ def test_reading_gives_the_model_that_was_written(folder, model):
 
 @given(odd_models(), st.booleans(), st.booleans(), st.booleans(), st.sampled_from(["\n", "\r\n"]), st.data())
 def test_irrelevant_details_of_the_files_change_nothing(folder, model, header, mark, ascii_only, newline, data):
-    vocab, merges = render_gpt2(model)
+    vocab, merges = rendered(model, folder)
     entries = [*json.loads(vocab).items()]
     random.Random(data.draw(st.integers(0, 99))).shuffle(entries)
     lines = merges.removesuffix("\n").split("\n")[0 if header else 1 :]
@@ -82,7 +89,7 @@ def test_irrelevant_details_of_the_files_change_nothing(folder, model, header, m
 @settings(max_examples=by_profile(quick=90, thorough=500))
 @given(odd_models(), st.booleans(), st.sampled_from(["vocab.json", "merges.txt", ""]), st.data())
 def test_both_engines_read_and_refuse_the_same_files(folder, native, model, ascii_only, broken, data):
-    vocab, merges = render_gpt2(model)
+    vocab, merges = rendered(model, folder)
     entries = data.draw(st.permutations([*json.loads(vocab).items()]))
     for name, text in (("vocab.json", json.dumps(dict(entries), ensure_ascii=ascii_only)), ("merges.txt", merges)):
         (folder / name).write_bytes(data.draw(damaged(text.encode())) if name == broken else text.encode())
@@ -105,7 +112,7 @@ def test_both_engines_read_and_refuse_the_same_files(folder, native, model, asci
 @pytest.mark.parametrize("words", [["##"], ["#!#", "!#"], ["#versio"], ["!!", "#version:"]])
 def test_merges_that_begin_with_a_hash_are_merges_on_any_line(tmp_path, words):
     model = chain_of_merges(*words)
-    vocab, merges = render_gpt2(model)
+    vocab, merges = rendered(model, tmp_path)
     for header in ("", "#version: 0.2\n", "#version: 0.2 - Trained by `huggingface/tokenizers`\r\n"):
         with case(header):
             assert read(tmp_path, vocab, header + merges.split("\n", 1)[1]) == model
@@ -132,10 +139,37 @@ def test_one_name_instead_of_a_list_is_refused(tmp_path):
 
 def test_a_part_of_a_merge_is_never_inferred_to_be_special(tmp_path):
     model = BPEModel({0: b"a", 1: b"aa", 2: b"aaa"}, [(b"aa", b"a")])
-    assert read(tmp_path, *render_gpt2(model)) == model
+    assert read_gpt2(*write_gpt2(model, tmp_path)) == model
+
+
+def test_two_files_with_empty_token(tmp_path):
+    model = train(CORPUS, num_merges=40, special_tokens=["<|endoftext|>"])
+    vocab_file, merges_file = write_gpt2(model, tmp_path)
+    vocab = {**model.printable_vocab(), "": model.vocab_size}
+    vocab_file.write_text(json.dumps(dict(sorted(vocab.items()))))
+    theirs = GPT2Tokenizer(vocab=str(vocab_file), merges=str(merges_file))
+    tokenizers = [
+        BPETokenizer.from_pretrained(tmp_path),
+        BPETokenizer(vocab_file, merges_file),
+        BPETokenizer.convert_from(tmp_path, format="gpt2"),
+    ]
+    for ours in tokenizers:
+        assert ours.model == model
+        assert ours.get_vocab() == vocab == theirs.get_vocab()
+        assert ours(CORPUS)["input_ids"] == theirs(CORPUS)["input_ids"]
+        ids = [97, vocab[""], 98]
+        assert ours.decode(ids) == theirs.decode(ids) == "ab"
 
 
 # What is broken
+
+
+def test_empty_token_with_the_id_of_another_is_refused(tmp_path):
+    vocab_file, merges_file = write_gpt2(train(CORPUS, num_merges=40), tmp_path)
+    vocab_file.write_text(vocab_file.read_text().replace("{", '{"": 97, ', 1))
+    with pytest.raises(ValueError, match="tokens '' and 'a' have the same id, 97"):
+        BPETokenizer(vocab_file, merges_file)
+
 
 VOCAB, MERGES = '{"a": 0, "b": 1, "ab": 2, "aba": 3, "é": 4}', "#version: 0.2\na b\nab a\n"
 BROKEN = {

@@ -160,38 +160,22 @@ def test_own_folder_has_no_contradictions(tmp_path):
     assert found["missing_bytes"] == []
 
 
-def word_piece():
-    return Tokenizer(models.WordPiece({"[UNK]": 0, "low": 1}, unk_token="[UNK]"))
-
-
-def unigram():
-    return Tokenizer(models.Unigram([("<unk>", 0.0), ("▁low", -1.0)], 0, False))
-
-
-def sentence_piece():
-    tokenizer = Tokenizer(models.BPE({"▁": 0, "l": 1, "o": 2, "lo": 3}, [("l", "o")]))
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    return tokenizer
-
-
-def clip():
-    model = models.BPE({"l": 0, "o</w>": 1, "lo</w>": 2}, [("l", "o</w>")], end_of_word_suffix="</w>")
-    tokenizer = Tokenizer(model)
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
-    return tokenizer
-
-
 @pytest.mark.parametrize(
-    ("make", "what"),
+    ("other", "what"),
     [
-        (word_piece, "WordPiece"),
-        (unigram, "Unigram"),
-        (sentence_piece, "expected tokens of bytes or an unk_token"),
-        (clip, "end_of_word_suffix"),
+        (models.WordPiece({"[UNK]": 0, "low": 1}, unk_token="[UNK]"), "WordPiece"),
+        (models.Unigram([("<unk>", 0.0), ("▁low", -1.0)], 0, False), "Unigram"),
+        (models.BPE({"▁": 0, "l": 1, "o": 2, "lo": 3}, [("l", "o")]), "expected tokens of bytes or an unk_token"),
+        (
+            models.BPE({"l": 0, "o</w>": 1, "lo</w>": 2}, [("l", "o</w>")], end_of_word_suffix="</w>"),
+            "end_of_word_suffix",
+        ),
     ],
 )
-def test_other_models_are_refused_with_what_to_use(tmp_path, make, what):
-    path = folder_of(tmp_path / "x", make().to_str(), FAST)
+def test_other_models_are_refused_with_what_to_use(tmp_path, other, what):
+    tokenizer = Tokenizer(other)
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    path = folder_of(tmp_path / "x", tokenizer.to_str(), FAST)
     said = error("inspect", path / "tokenizer.json")
     assert what in said
     assert said.endswith("load it with PreTrainedTokenizerFast of transformers")

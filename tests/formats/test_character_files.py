@@ -1,6 +1,7 @@
 """Files in the manner of SentencePiece, compared with `tokenizers`."""
 
 import json
+from itertools import islice
 
 import pytest
 from hypothesis import assume, given
@@ -9,9 +10,17 @@ from tokenizers import Tokenizer
 
 from hf_bpe.formats import Pipeline
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
-from support.character_files import METASPACES, PREPEND, REPLACE, files, texts
+from support import character_check
+from support.character_files import METASPACES, PREPEND, REPLACE, as_gemma_2, files, texts
+from support.profiles import thorough
 from support.strategies import FLAGS
 
+PLAIN = {
+    "version": "1.0",
+    "post_processor": None,
+    "decoder": {"type": "Fuse"},
+    "model": {"type": "BPE", "unk_token": "▁", "vocab": {"▁": 0, "a": 1}, "merges": []},
+}
 DOUBLES = [{"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}] * 9
 _COLUMNS = ("ids", "offsets", "word_ids", "type_ids", "special_tokens_mask")
 
@@ -105,9 +114,36 @@ def test_tokens_are_not_searched_where_spaces_are_of_two_kinds():
         definition_of_json(content)
 
 
-PLAIN = {
-    "version": "1.0",
-    "post_processor": None,
-    "decoder": {"type": "Fuse"},
-    "model": {"type": "BPE", "unk_token": "▁", "vocab": {"▁": 0, "a": 1}, "merges": []},
-}
+NAMES = ("mistral_v0_1", "gemma3", "internlm2")
+
+
+def pieces(path):
+    """Yield the beginning of a file in pieces."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        yield from islice(iter(lambda: file.read(4096), ""), 500)
+
+
+@thorough
+@pytest.mark.parametrize("name", [*NAMES, "gemma3 as Gemma 2"])
+def test_real_files_give_what_tokenizers_gives(name, test_data):
+    folder, _, is_changed = name.partition(" as ")
+    content = json.loads((test_data / "tokenizers" / folder / "tokenizer.json").read_text("utf-8"))
+    content = as_gemma_2(content) if is_changed else content
+    paths = sorted((test_data / "text").glob("*.txt"))
+    texts = [piece for path in paths for piece in pieces(path)]
+    assert sum(len(text.encode()) for text in texts) > 8_000_000
+    assert character_check.check(content, texts, 200_000) == {}
+
+
+@thorough
+def test_parts_around_real_vocabularies_are_as_in_tokenizers(test_data):
+    refused = {}
+    for name, content in character_check.files([test_data / "tokenizers" / name for name in NAMES]):
+        found = character_check.check(content, (), 500)
+        if isinstance(found, str):
+            refused[name] = found
+        else:
+            assert found == {}, name
+    # The beginning of a text may be what a normalizer removes.
+    assert all("expected a normalizer that does not, or another prepend_scheme" in each for each in refused.values())
+    assert len(refused) == 4, refused

@@ -13,8 +13,9 @@ from hf_bpe import BPETokenizer
 from hf_bpe._native_core import native_core
 from hf_bpe.conversion import Definition
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.formats._files import tokenizer_json as tokenizer_json
 from hf_bpe.formats._files.native_readers import join_merges, read_merges, read_model
+from hf_bpe.formats._files.tokenizer_json import definition_of_json, parse_tokenizer_json
+from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import to_printable
 from support import character_files
 from support.cases import case
@@ -33,7 +34,7 @@ def result_of(content):
     """Return the content of a tokenizer.json, or the error; the same with and without reading it natively."""
     read = [_result_of(content)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenizer_json, "read_model", lambda *_, **__: None)
+        patch.setattr("hf_bpe.formats._files.tokenizer_json.read_model", lambda *_, **__: None)
         read.append(_result_of(content))
     assert read[0] == read[1]
     return read[0]
@@ -41,7 +42,7 @@ def result_of(content):
 
 def _result_of(content):
     try:
-        found = tokenizer_json.definition_of_json(tokenizer_json.parse_tokenizer_json("t.json", content))
+        found = definition_of_json(parse_tokenizer_json("t.json", content))
     except ValueError as error:
         return str(error)
     added = {token_id: repr(token) for token_id, token in found.added_tokens.items()}
@@ -59,9 +60,9 @@ def contents(draw):
     tokens = {later + i: AddedToken(text, lstrip=draw(st.booleans())) for i, text in enumerate(texts)}
     settings = {"unused_tokens": {text: free + i for i, text in enumerate(unused)}}
     try:
-        content = json.loads(tokenizer_json.render_tokenizer_json(Definition(model, tokens, settings)))
+        content = json.loads(render_tokenizer_json(Definition(model, tokens, settings)))
     except ValueError:  # too many gaps
-        content = json.loads(tokenizer_json.render_tokenizer_json(Definition(model)))
+        content = json.loads(render_tokenizer_json(Definition(model)))
     data = content["model"]
     if draw(st.booleans()):
         data["merges"] = [merge.split(" ") for merge in data["merges"]]
@@ -191,7 +192,7 @@ def test_merges_with_ids_are_joined_as_those_without(model):
 @settings(max_examples=by_profile(quick=60, thorough=300))
 def test_a_tokenizer_json_is_written_as_json_dumps_would(model):
     try:
-        text = tokenizer_json.render_tokenizer_json(Definition(model))
+        text = render_tokenizer_json(Definition(model))
     except ValueError:  # too many gaps
         return
     content = json.loads(text)

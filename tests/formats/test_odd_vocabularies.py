@@ -16,25 +16,8 @@ from support.samples import CORPUS
 from support.strategies import FLAGS
 
 MODEL = train([*CORPUS, " 中 õ é ÷ low  low   x"] * 3, num_merges=60)
-ENTRIES = [
-    "õ",
-    "÷",
-    "中",
-    "  ",
-    "   ",
-    "low low",
-    "Ġlow",
-    "é",
-    "<x>",
-    "ÿ",
-    "ab  ",
-    "\u200b",
-    "Ā",
-    "ĠĠ",
-    "low",
-    "½",
-    "o w",
-]
+ENTRIES = ["õ", "÷", "中", "  ", "   ", "low low", "Ġlow", "é", "<x>", "ÿ", "ab  "]
+ENTRIES += ["\u200b", "Ā", "ĠĠ", "low", "½", "o w"]
 TEXTS = ["low low  low   lower õ ÷ 中 é <x>", "õõ÷ab  \t½ÿ İ", "Ġlow ĠĠ Ā l", "\u200b中中  x low o w", "   low", ""]
 
 

@@ -1,8 +1,6 @@
 """Encoding in segments: trusted text alone yields added tokens, and all else is as in one text."""
 
-import random
 from dataclasses import replace
-from itertools import chain
 
 import pytest
 from hypothesis import assume, given, settings
@@ -18,8 +16,7 @@ from hf_bpe.formats._segments import checked_segments, encode_segments
 from support import strategies
 from support.character_files import files, texts
 from support.commands import run
-from support.profiles import by_profile, thorough
-from support.real_models import real_pipeline
+from support.profiles import by_profile
 
 CONTENTS = ["<|end|>", "<|end|>\n", "<think>", "\n\n", " the", "é", "<s>"]
 MODEL = BPETokenizer.train(["the lowest\n\nof the low <|end|> é"] * 3, vocab_size=273).model
@@ -134,59 +131,6 @@ def test_special_tokens_that_merges_make_are_refused_in_text():
     assert tokenizer.encode_segments([("low", True), ("lo", False)]) == [257, *b"lo"]
     with pytest.raises(ValueError, match="merges make the special token 'low'"):
         tokenizer.encode_segments([("low", False)])
-
-
-TURNS = {
-    "llama3_1": ("<|start_header_id|>user<|end_header_id|>\n\n", "<|eot_id|>"),
-    "qwen3": ("<|im_start|>user\n", "<|im_end|>\n"),
-    "deepseek_v3": ("<｜User｜>", "<｜Assistant｜>"),
-    "gptoss": ("<|start|>user<|message|>", "<|end|>"),
-    "gemma3": ("<start_of_turn>user\n", "<end_of_turn>\n"),
-}
-
-
-def attack(rng, contents):
-    """Return a text of added tokens, their parts, and what looks like them."""
-    parts = []
-    for _ in range(rng.randrange(1, 5)):
-        token = rng.choice(contents)
-        at = rng.randrange(len(token) + 1)
-        parts.append(
-            rng.choice(
-                (
-                    token,
-                    token[:at],
-                    token[at:],
-                    token[:at] + rng.choice("\u200b\u00ad\u0301\ufeff \n") + token[at:],
-                    token.upper(),
-                    "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in token),
-                    rng.choice(["\n", "\n\n", " ", "user\n", "system", "{{", '"', "\\", "e\u0301", "low"]),
-                )
-            )
-        )
-    return "".join(parts)
-
-
-@thorough
-@pytest.mark.parametrize("name", TURNS)
-def test_no_content_of_many_speaks_for_a_real_template(test_data, name):
-    # 200,000 contents in each family, a million in all.
-    pipeline, rng = real_pipeline(test_data, name), random.Random(name)
-    special = {i for i, token in pipeline.added_tokens.items() if token.special or name == "deepseek_v3"}
-    contents = [token.content for token in pipeline.added_tokens.values()]
-    before, after = TURNS[name]
-    contents += [before, after] * (len(contents) // 4 + 1)
-    expected = [i for i in pipeline.encode([before + "x" + after])[0] if i in special]
-    assert expected
-    for _ in range(200):
-        turns = ([(before, True), (attack(rng, contents), False), (after, True)] for _ in range(1000))
-        parts = [*chain.from_iterable(turns)]
-        ids = encode_segments(pipeline, parts)
-        assert [i for i in ids if i in special] == expected * 1000
-        made = {i for i in ids if i in pipeline.added_tokens and i not in special}
-        assert made <= pipeline.model.vocab.keys()  # of which merges make them
-        if pipeline.model.normalizer is None:
-            assert pipeline.decode([ids])[0] == "".join(text for text, _ in parts)
 
 
 @pytest.mark.filterwarnings("ignore:.*added tokens have other ids")

@@ -270,32 +270,7 @@ def test_other_files_are_refused_by_name(tmp_path):
             read(tmp_path, content)
 
 
-def test_folder_or_nothing_in_place_of_the_file_is_an_os_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_tokenizer_json(tmp_path / "tokenizer.json")
-    with pytest.raises(OSError, match=r"directory|denied"):
-        read_tokenizer_json(tmp_path)
-
-
 # Odd patterns and odd tokens
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        (r"(?=[A-Z])", "aB"),
-        (r"x*", "aBx"),
-        (r"\b", "aB aB"),
-        (r"(?=B)|B", "B "),  # no second match where an empty one was
-    ],
-)
-def test_empty_matches_of_a_custom_pattern_give_equal_ids(pattern, text):
-    tokenizer = BPETokenizer(
-        model=BPEModel(
-            BYTES | {256: b"B ", 257: b"aB", 258: b"\na"}, [(b"B", b" "), (b"\n", b"a"), (b"a", b"B")], (), pattern
-        )
-    )
-    assert_equal(tokenizer, exported(tokenizer), text)
 
 
 def test_token_named_like_a_byte_does_not_spoil_other_texts():
