@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.canonical._character_classes import find_last_boundary
 from hf_bpe.canonical._continuations import Continuations, find_context
-from hf_bpe.canonical._neighbors import Bits, StableNeighbors
+from hf_bpe.canonical._neighbors import Bits, StableNeighbors, has_bit
 from hf_bpe.canonical._normal_form import NormalForm, has_segment, is_separate
 from hf_bpe.canonical._token_texts import TokenTexts, WholeWords
 from hf_bpe.core._model import BPEModel
@@ -107,7 +107,7 @@ class AllowedTokens:
         after = self._after_ids(ids)
         bits = after.bits
         for token_id in after.to_be_continued:
-            if bits[token_id >> 3] >> (7 - (token_id & 7)) & 1 and not self._may_continue([*ids, token_id]):
+            if has_bit(bits, token_id) and not self._may_continue([*ids, token_id]):
                 bits = bits.copy()
                 bits[token_id >> 3] &= ~np.uint8(1 << (7 - (token_id & 7)))
         return bits
@@ -155,7 +155,7 @@ class AllowedTokens:
                 to_be_continued = tuple(
                     token_id
                     for token_id in map(self._ids_of_tokens.get, self._whole_words.completions(tail))
-                    if token_id is not None and only_joined[token_id >> 3] >> (7 - (token_id & 7)) & 1
+                    if token_id is not None and has_bit(only_joined, token_id)
                 )
         if after.is_complete:
             allowed = allowed | self._added_bits
@@ -167,17 +167,15 @@ class AllowedTokens:
 
     def _last_segment(self, ids: Sequence[int]) -> bytes:
         """Return the end of the text of ids from where a segment begins, or text that is normalized by itself."""
-        start, wanted = len(ids), _SEGMENT
-        while True:
-            while start > 0 and len(ids) - start < wanted and ids[start - 1] not in self._separators:
-                start -= 1
+        text = b""
+        for start, is_all in _starts(ids, _SEGMENT, self._separators):
             text = b"".join(map(self.bytes_of, ids[start:]))
-            if start == 0 or ids[start - 1] in self._separators:
-                return text
+            if is_all:
+                break
             text = text[next((at for at, byte in enumerate(text[:4]) if byte & 0xC0 != 0x80), 4) :]
             if has_segment(text):
-                return text
-            wanted *= 4
+                break
+        return text
 
     def number_of_settled(self, ids: Sequence[int]) -> int | None:
         """Return how many ids precede a place at which text may be cut whatever follows; None if an id spans it."""
@@ -188,22 +186,17 @@ class AllowedTokens:
 
     def _tail(self, ids: Sequence[int]) -> Sequence[int] | None:
         """Return the last ids, which decide what may follow; None if text is cut inside of one of them."""
-        start, wanted = len(ids), _WINDOW
-        while True:
-            while start > 0 and len(ids) - start < wanted and ids[start - 1] not in self._added:
-                start -= 1
+        for start, is_all in _starts(ids, _WINDOW, self._added):
             tokens = [*map(self._ordinary.get, ids[start:])]
             if None in tokens:
                 return None  # a token that no text has
             text = b"".join(tokens)  # type: ignore[arg-type]
-            is_all = start == 0 or ids[start - 1] in self._added
             if self._model.pattern is None:  # then stable neighbors decide all but the end of a character
                 begins = (at for at, token in enumerate(tokens) if token and token[0] & 0xC0 != 0x80)
                 return ids[start + max(begins, default=0) :]
             cut = find_last_boundary(text)
             if cut > 0 or is_all:
                 break
-            wanted *= 4
         for number, token in enumerate(tokens):
             if cut <= 0:
                 return ids[start + number :] if cut == 0 else None
@@ -278,6 +271,17 @@ class _After(NamedTuple):
     bits: Bits
     is_complete: bool
     to_be_continued: tuple[int, ...]
+
+
+def _starts(ids: Sequence[int], size: int, stops: Container[int]) -> Iterator[tuple[int, bool]]:
+    """Yield where longer and longer ends of ids begin, none of them before a stop, and whether that is the longest."""
+    start, is_all = len(ids), False
+    while not is_all:
+        while start > 0 and len(ids) - start < size and ids[start - 1] not in stops:
+            start -= 1
+        is_all = start == 0 or ids[start - 1] in stops
+        yield start, is_all
+        size *= 4
 
 
 def _ids_with_contents(vocab: Mapping[int, bytes], contents: Iterable[bytes]) -> list[int]:

@@ -24,6 +24,12 @@ from hf_bpe.encoding._native_paths import last_merges
 Bits = npt.NDArray[np.uint8]
 """One bit for each id, packed as by `numpy.packbits`."""
 
+
+def has_bit(bits: Bits, token_id: int) -> bool:
+    """Return whether an id is among packed ones."""
+    return bool(bits[token_id >> 3] >> (7 - (token_id & 7)) & 1)
+
+
 _NEVER = 2**62
 _ROWS = 1 << 11
 _MAX_LATE = 1 << 10
@@ -82,8 +88,7 @@ class StableNeighbors:
 
     def are_stable(self, first: int, second: int) -> bool:
         """Say whether two tokens may be neighbors in a pre-token."""
-        row = self.row(first)
-        return bool(row[second >> 3] >> (7 - (second & 7)) & 1)
+        return has_bit(self.row(first), second)
 
     def _row(self, first: int) -> Bits:
         """Return the tokens that may follow one."""

@@ -96,11 +96,6 @@ class Layout:
         """The number of ids in the longest row, with special tokens and without padding."""
         return int(self.lengths.max(initial=0))
 
-    @property
-    def longest_padded(self) -> int:
-        """The number of ids in the longest row, with special tokens and padding."""
-        return self.longest if self.width is None else max(self.longest, self.width)
-
     @cached_property
     def padded_lengths(self) -> Numbers:
         """The number of ids in each row, with special tokens and padding."""
@@ -166,7 +161,7 @@ class Layout:
 
     def to_arrays(self) -> RowArrays | None:
         """Return the rows and masks of `to_lists` as arrays; None if they are no rectangle."""
-        width, native = self.longest_padded, native_core()
+        width, native = max(self.longest, self.width or 0), native_core()
         if (self.padded_lengths != width).any():
             return None
         if native is not None:
