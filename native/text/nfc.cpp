@@ -8,7 +8,7 @@ namespace hf_bpe {
 namespace {
 
 // Ranges in which each character is its own NFC, has combining class 0, and is never the second character of a
-// composition. Scripts that are written with marks are left out. tests/encoding/test_prefix_cache_nfc.py compares them
+// composition. Scripts that are written with marks are left out. tests/encoding/test_prefix_cache.py compares them
 // with Python's tables.
 constexpr struct {
   std::uint32_t first, last;

@@ -5,6 +5,7 @@ import os
 import pickle
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from random import Random
 
 import pytest
@@ -14,8 +15,10 @@ from tokenizers import AddedToken
 from transformers import AutoTokenizer
 
 from hf_bpe import accelerate, patch_transformers, unpatch_transformers
+from hf_bpe._native_core import require_core
 from hf_bpe.encoding import PrefixCache
 from hf_bpe.encoding._cuts.safe import SafeCuts
+from hf_bpe.encoding._encoder import Options
 from hf_bpe.reference import pre_tokenize
 from support import strategies
 from support.cases import case
@@ -23,8 +26,10 @@ from support.profiles import by_profile, scaled
 from support.small_tokenizers import LONG, pieces, tokenizer_of, tokenizers
 
 ENGLISH = "the lowest of the low, isn't it?\n\n  The newest 2024 of <|x|>the new: lower and lower; "
+QUOTED = ENGLISH.replace("'", "\u2019")
 DECOMPOSED = "e\u0301 caf\u00e9 \u4f60\u597d "
 JOINING = ["e", "\u0301", "\ufe0f", "\u1100", "\u1161", "\U0001f469\u200d\U0001f4bb"]
+WIDE = "\U0001f469\u200d\U0001f4bb"
 COMPOSED = [unicodedata.normalize("NFC", text) for text in (DECOMPOSED, LONG)]
 
 
@@ -214,3 +219,88 @@ def test_a_beginning_decides_its_cuts(text, other_end, pattern):
             assert pre_tokenize(other, pattern) == pre_tokenize(text[:cut], pattern) + pre_tokenize(
                 other[cut:], pattern
             )
+
+
+# With NFC: what is certainly in the form, what is not, and text that it changes
+
+
+@pytest.fixture
+def tokenizer():
+    made = tokenizer_of("cl100k", "NFC", [AddedToken("<|x|>", special=True, normalized=False)])
+    made.prefix_cache = "10MB"
+    return made
+
+
+def check(tokenizer, text):
+    ids = tokenizer.encode(text)
+    assert ids == without_cache(tokenizer).encode(text)
+    assert tokenizer(text)["input_ids"] == ids
+    assert tokenizer([text, "low"])["input_ids"][0] == ids
+    assert tokenizer(text, return_tensors="np")["input_ids"][0].tolist() == ids
+
+
+def inert_characters():
+    """Yield the characters that NFC neither changes nor joins with others nor moves."""
+    second = {chr(code) for code in (*range(0x1161, 0x1176), *range(0x11A7, 0x11C3))}  # of Korean syllables
+    for char in map(chr, range(0x110000)):
+        parts = unicodedata.decomposition(char).split()
+        if len(parts) > 1 and not parts[0].startswith("<"):
+            second.update(chr(int(part, 16)) for part in parts[1:])
+    for char in map(chr, range(0x110000)):
+        if not unicodedata.combining(char) and unicodedata.is_normalized("NFC", char) and char not in second:
+            yield char
+
+
+@pytest.mark.parametrize("given", [str, partial(str.encode, errors="surrogatepass")], ids=["str", "bytes"])
+def test_only_what_nfc_cannot_change_is_accepted(tokenizer, given):
+    encoder = tokenizer._pipeline.encoder.refusing
+    refusal = require_core("prefix caches").MayNotBeNfc
+    inert = {*inert_characters()} - {*map(chr, range(0xD800, 0xE000))}
+
+    def is_accepted(text):
+        try:
+            encoder.encode(given(text), Options())
+        except refusal:
+            return False
+        return True
+
+    for begin in range(0, 0x110000, 0x100):
+        chars = [chr(code) for code in range(begin, begin + 0x100)]
+        if is_accepted("".join(chars)):
+            assert inert.issuperset(chars), hex(begin)
+        elif begin < 0x20000:
+            accepted = [char for char in chars if is_accepted(char)]
+            assert inert.issuperset(accepted), hex(begin)
+    for text in ("caf\u00e9 \u201cquoted\u201d \u4f60\u597d \uac00 \u3042 \u0416 \u0394", WIDE + "\ufe0f"):
+        assert is_accepted(text)
+
+
+def test_a_mark_joins_the_last_character_that_is_known(tokenizer):
+    for base in (QUOTED * 30, QUOTED * 200, QUOTED * 100 + "\u4f60", QUOTED * 100 + WIDE):
+        for size in (0, 1, 2, 3):
+            known = base[: len(base) - size] + "e"
+            tokenizer.encode(known)
+            for end in ("\u0301", "\u0301 low", "\u0323\u0307 low", "\u1161", "low", "\ud83d", "\ude00"):
+                check(tokenizer, known + end)
+                check(tokenizer, known + end + QUOTED * 20)
+
+
+def test_text_that_nfc_changes_is_looked_up_normalized(tokenizer):
+    stretch = (DECOMPOSED + QUOTED.replace("<|x|>", "")) * 50
+    for turn in range(6):
+        check(tokenizer, "<|x|>".join([stretch] * (turn + 1)))
+    statistics = tokenizer.prefix_cache.statistics()
+    assert statistics.reused_bytes > 0.9 * statistics.text_bytes
+
+
+def test_surrogates_at_all_places_of_wide_texts():
+    for pattern, normalizer in (("gpt2", None), ("cl100k", "NFC")):
+        tokenizer = tokenizer_of(pattern, normalizer)
+        tokenizer.prefix_cache = "10MB"
+        plain = without_cache(tokenizer)
+        for pair in ("\ud83d\ude00", "\ud83d\ud83d\ude00", "\ud83d", "\ude00\ud83d"):
+            for width in ("\u201c", WIDE):
+                for shift in range(5):
+                    text = width + "a" * shift + pair * 6000
+                    for end in ("", "low ", pair + " low"):
+                        assert tokenizer.encode(text + end) == plain.encode(text + end)
