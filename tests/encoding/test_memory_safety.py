@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe._native_core import native_core
 from hf_bpe.counting._runs import read_words
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
@@ -26,11 +27,20 @@ KINDS = {
     "bytes": str.encode,
 }
 OPTIONS = Options()
+
+
+def counted(texts):
+    counter = native_core().Counter("gpt2", [], threads=2)
+    assert counter.add(texts, check_utf8=False, progress=None) == (None, None)
+    return counter.drain().read(1 << 40)
+
+
 OPERATIONS = {
     "lists": lambda encoder, texts: encoder.encode_batch(texts, OPTIONS, 2),
     "arrays": lambda encoder, texts: [part.tobytes() for part in encoder.encode_to_numpy(texts, OPTIONS, 2)],
     "counts": lambda encoder, texts: encoder.count_tokens(texts, OPTIONS, 2),
     "places": lambda encoder, texts: [part.tobytes() for part in encoder.encode_with_offsets(texts, OPTIONS)],
+    "words": lambda _, texts: counted(texts),
 }
 
 
@@ -66,7 +76,7 @@ def replaced(texts):
 
 
 @pytest.fixture(scope="module")
-def model():
+def model(native):
     merges = [(b"0", b"1"), (b"2", b"3"), (b"01", b"23"), (b"b", b"c"), (b"bc", b"d"), (b"d", b"e")]
     vocab = {byte: bytes([byte]) for byte in range(256)}
     vocab.update((256 + rank, first + second) for rank, (first, second) in enumerate(merges))
@@ -78,7 +88,7 @@ def model():
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_texts_of_a_list_cleared_meanwhile_are_encoded(model, operation, way):
+def test_texts_of_a_list_cleared_meanwhile_are_taken(model, operation, way):
     encoder, first = native_encoder(model), [*OPERATIONS.values()].index(operation)
     for number in range(first, first + ROUNDS):  # so that the operations together try every kind
         kind = [*KINDS][number % len(KINDS)]
@@ -89,24 +99,6 @@ def test_texts_of_a_list_cleared_meanwhile_are_encoded(model, operation, way):
 
         result, size = race(way, make, nothing=operation(encoder, []))
         assert result == operation(native_encoder(model), made_texts(size, kind))
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_texts_of_a_list_cleared_meanwhile_are_counted(native, way):
-    def count(texts):
-        counter = native.Counter("gpt2", [], threads=2)
-        assert counter.add(texts, check_utf8=False, progress=None) == (None, None)
-        return counter.drain().read(1 << 40)
-
-    for number in range(ROUNDS):
-        kind = [*KINDS][number % len(KINDS)]
-
-        def make(size, kind=kind):
-            texts = made_texts(size, kind)
-            return lambda: count(texts), replaced(texts)
-
-        run, size = race(way, make, nothing=b"")
-        assert run == count(made_texts(size, kind))
 
 
 @pytest.mark.parametrize("way", WAYS)
