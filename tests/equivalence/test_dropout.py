@@ -12,14 +12,7 @@ from hf_bpe import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._native_paths import encode_batch
-from hf_bpe.reference._dropout import (
-    Draws,
-    Dropout,
-    dropout_limits,
-    merge_with_dropout,
-    mix,
-    text_key,
-)
+from hf_bpe.reference._dropout import Draws, Dropout, dropout_limits, merge_with_dropout, mix, text_key
 from support.engines import native_encoder, reference_encoder
 from support.profiles import by_profile, scaled
 from support.strategies import any_bytes, any_texts, hostile_models, models, patterns, runs_of_letters

@@ -16,11 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken
 
 from hf_bpe import BPEModel
-from hf_bpe.encoding._encoder import (
-    AddedTokenTuple,
-    Options,
-    as_tuples,
-)
+from hf_bpe.encoding._encoder import AddedTokenTuple, Options, as_tuples
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.encoding._native_paths import encode_batch, text_encoder
 from hf_bpe.encoding._sessions.streams import encode_blocks
