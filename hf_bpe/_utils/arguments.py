@@ -23,6 +23,7 @@ from hf_bpe._utils.messages import without_credentials
 
 Check = Callable[[str, Any], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
+Options = TypeVar("Options")
 
 MAX_INT64 = 2**63 - 1
 """An upper limit that no real count reaches."""
@@ -305,24 +306,31 @@ def paragraphs_of(options: type) -> dict[str, str]:
     return dict(re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", arguments, re.M))
 
 
-def with_options(options: type) -> Callable[[Function], Function]:
-    """Return a decorator for a function that takes options as `**options`.
+def chosen_options(options: type[Options], given: Mapping[str, Any]) -> Options:
+    """Return a dataclass of options with those of its fields that are given, which may be among others."""
+    return options(**{name: given[name] for name in option_fields(options) if name in given})
 
-    Its signature names them, and their paragraphs take the place of that of `options` in its docstring.
+
+def with_options(*all_options: type) -> Callable[[Function], Function]:
+    """Return a decorator for a function that takes options of some dataclasses as `**options`.
+
+    Its signature names them, and their paragraphs take the place of that of `options` in its docstring, but for those
+    that it has itself.
     """
-    named = (f"{name}: {text}".replace("\n    ", "\n") for name, text in paragraphs_of(options).items())
-    paragraphs = "\n".join(named)
+    texts = [item for options in all_options for item in paragraphs_of(options).items()]
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
         parameters = [*signature.parameters.values()][:-1]
-        for name, option in option_fields(options).items():
+        for name, option in (item for options in all_options for item in option_fields(options).items()):
             keyword = inspect.Parameter.KEYWORD_ONLY
             parameters.append(inspect.Parameter(name, keyword, default=option.default, annotation=option.type))
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        if function.__doc__:
+        if doc := function.__doc__:
+            missing = [(name, text) for name, text in texts if not re.search(f"^ +{name}: ", doc, re.M)]
+            paragraphs = "\n".join(f"{name}: {text}".replace("\n    ", "\n") for name, text in missing)
             function.__doc__ = re.sub(
-                "^( +)options: .*", lambda match: textwrap.indent(paragraphs, match[1]), function.__doc__, flags=re.M
+                "^( +)options: .*", lambda match: textwrap.indent(paragraphs, match[1]), doc, flags=re.M
             )
         return function
 

@@ -14,8 +14,9 @@ import stat
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hf_bpe._utils.files import flush
 from hf_bpe._utils.input_files import check_shape
@@ -29,23 +30,20 @@ if TYPE_CHECKING:
 LOG = "manifest.jsonl"
 _RUN = re.compile("[0-9]{9}[.]run")
 _COMMIT = {"shards": [(str, str)], "runs": {_RUN: (int, int)}, "skipped": SKIPPED}
+Commit: TypeAlias = dict[str, Any]  # of the shape of _COMMIT
 _KIND = LogKind(LOG, "hf_bpe counting 2", "count", "delete {folder} to count again")
 
 
 class WorkFolder:
-    """Finished shards and their runs, in a folder that is locked against other processes until `close`.
+    """Finished shards and their runs, in a folder that is locked against other processes until `close`."""
 
-    Raises:
-        ValueError, OSError: see `WorkLog`; or a run is missing or damaged.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any]) -> None:
+    def __init__(self, path: str | os.PathLike[str], settings: dict[str, object]) -> None:
         self.path = Path(path)
         self._log = WorkLog(self.path, _KIND, settings, _parse_commit, self._check_runs)
         self._commits = self._log.lines
         self._written: dict[str, tuple[int, int]] = {}  # size and checksum of runs that are not committed yet
 
-    def _check_runs(self, commits: Sequence[dict[str, Any]]) -> None:
+    def _check_runs(self, commits: Sequence[Commit]) -> None:
         for name, number in Counter(name for commit in commits for name in commit["runs"]).items():
             if number > 1:
                 raise ValueError(f"{self.path / LOG} names {name} {number} times; delete {self.path} to count again")
@@ -75,11 +73,7 @@ class WorkFolder:
         return any(key == shard.key for commit in self._commits for key, _ in commit["shards"])
 
     def unfinished(self, shards: Sequence[Shard]) -> list[Shard]:
-        """Return the shards that are not counted yet.
-
-        Raises:
-            ValueError: a counted file is not among the shards, or has changed since.
-        """
+        """Return the shards that are not counted yet."""
         planned = Counter(shard.key for shard in shards)  # a file that is named twice counts twice
         finished = Counter(key for commit in self._commits for key, _ in commit["shards"])
         for key, name in ((key, name) for commit in self._commits for key, name in commit["shards"]):
@@ -114,7 +108,7 @@ class WorkFolder:
                 reader = FileRun(file, 0, os.fstat(file.fileno()).st_size).reader()
             piece = reader(size)
             if not piece:
-                reader = _at_end  # releases the file
+                reader = BytesIO().read  # releases the file
             return piece
 
         return read
@@ -147,17 +141,13 @@ class WorkFolder:
         self._commits.append(commit)
 
 
-def _parse_commit(line: str) -> dict[str, Any]:
-    commit: dict[str, Any] = check_shape(json.loads(line), _COMMIT)
+def _parse_commit(line: str) -> Commit:
+    commit: Commit = check_shape(json.loads(line), _COMMIT)
     if not (commit["shards"] and commit["runs"]):
         raise ValueError("expected shards and runs, got none")
     return commit
 
 
-def _recorded_runs(commits: Sequence[dict[str, Any]]) -> dict[str, tuple[int, int]]:
+def _recorded_runs(commits: Sequence[Commit]) -> dict[str, tuple[int, int]]:
     """Return size and checksum of the runs of commits by their names."""
     return {name: tuple(values) for commit in commits for name, values in commit["runs"].items()}
-
-
-def _at_end(size: int) -> bytes:
-    return b""

@@ -14,11 +14,21 @@ import os
 import sys
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import asdict
-from typing import TypedDict
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypedDict
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import Check, at_least, check_callable, check_flag, checked, optional
+from hf_bpe._utils.arguments import (
+    at_least,
+    check_callable,
+    check_flag,
+    checked,
+    checks_of,
+    option,
+    optional,
+    with_options,
+)
 from hf_bpe._utils.memory import available_bytes, format_bytes, parse_bytes, resident_bytes
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.progress import Listener, Progress
@@ -30,8 +40,11 @@ from hf_bpe.counting._readers import Batch, read
 from hf_bpe.counting._runs import Run, gather, open_run
 from hf_bpe.counting._settings import Counted, CountSettings
 from hf_bpe.counting._sources import Shard, TextSource, plan, split_shard
-from hf_bpe.counting._word_counts import WordCounts, merge_all
+from hf_bpe.counting._word_counts import IN_MEMORY, WordCounts, merge_all
 from hf_bpe.pretokenizers._pattern import AnyPattern
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +57,37 @@ _MAX_ROOM = 1 << 36  # where the amount of memory is unknown
 _MIN_ROOM = 48_000_000  # for the current text, buffers, and tables of a useful size
 
 
-class CountingOptions(TypedDict, total=False):
-    """The keyword options of all that counts; see `count`."""
+@dataclass(frozen=True)
+class CountingOptions:
+    """The options of all that counts, which decide no result.
+
+    Args:
+        num_workers: threads to count in, and to index pairs in; None for one per core.
+        max_memory: limit for the memory of this process, in bytes or as "2GB". Counts that do not fit are spilled to
+            files in `work_dir`, or in the temporary folder, and so is the result.
+        work_dir: a folder for checkpoints, from which the same work resumes after an interruption: the counts every
+            half minute, learned merges every ten seconds. New files are counted; a file that has changed, or is not
+            among the sources any more, is an error. Iterables and pipes are counted each time. The folder may be
+            deleted once you have the result.
+        show_progress: show bars on standard error, of the bytes read and, with the last one, of the merges learned.
+        callback: called with a `progress.Event` for each batch of text, and about twenty times a second in a long one
+            and while merges are learned; an exception of it ends the work.
+    """
+
+    num_workers: int | None = option(None, optional(at_least(1)))
+    max_memory: int | str | None = option(None, optional(lambda name, value: parse_bytes(value, name)))
+    work_dir: str | os.PathLike[str] | None = option(None, optional(check_output))
+    show_progress: bool = option(False, check_flag)
+    callback: Listener | None = option(None, optional(check_callable))
+
+    @property
+    def max_bytes(self) -> int | None:
+        """`max_memory` in bytes."""
+        return None if self.max_memory is None else parse_bytes(self.max_memory, "max_memory")
+
+
+class CountingKeywords(TypedDict, total=False):
+    """The fields of `CountingOptions`, by keyword."""
 
     num_workers: int | None
     max_memory: int | str | None
@@ -54,26 +96,14 @@ class CountingOptions(TypedDict, total=False):
     callback: Listener | None
 
 
-COUNTING_CHECKS: dict[str, Check] = {
-    "num_workers": optional(at_least(1)),
-    "max_memory": optional(lambda name, value: parse_bytes(value, name)),
-    "work_dir": optional(check_output),
-    "show_progress": check_flag,
-    "callback": optional(check_callable),
-}
-
-
-@checked(**COUNTING_CHECKS)
+@checked(**checks_of(CountingOptions))
+@with_options(CountingOptions)
 def count(
     source: TextSource,
     *,
     pattern: AnyPattern = "gpt2",
     special_tokens: Sequence[str] = (),
-    num_workers: int | None = None,
-    max_memory: int | str | None = None,
-    work_dir: str | os.PathLike[str] | None = None,
-    show_progress: bool = False,
-    callback: Listener | None = None,
+    **options: Unpack[CountingKeywords],
 ) -> WordCounts:
     """Count how often each pre-token occurs in the source, after splitting it at special tokens.
 
@@ -82,15 +112,7 @@ def count(
             weights and reading options; or shards of these, from `plan`.
         pattern: how text is cut into pre-tokens, as in `train`.
         special_tokens: text is split at these tokens; they are not counted.
-        num_workers: threads to count in; None for one per core.
-        max_memory: limit for the memory of this process, in bytes or as "2GB". Counts that do not fit are spilled to
-            files in `work_dir`, or in the temporary folder, and so is the result.
-        work_dir: a folder for checkpoints every half minute, from which the same count resumes after an interruption.
-            New files are counted; a file that has changed, or is not among the sources any more, is an error. Iterables
-            and pipes are counted each time. The folder may be deleted once you have the result.
-        show_progress: show a bar of the bytes read, on standard error.
-        callback: called with a `progress.Event` for each batch of text, and about twenty times a second in a long one;
-            an exception of it ends the counting.
+        options: those of `CountingOptions`, each by its name.
 
     Raises:
         OSError, TypeError, ValueError: a source is invalid or cannot be read.
@@ -100,27 +122,19 @@ def count(
     >>> sorted(count(["low low<|x|>lower"], special_tokens=["<|x|>"]).items())
     [(b' low', 1), (b'low', 1), (b'lower', 1)]
     """
-    assert not isinstance(max_memory, str)  # its check has parsed it
-    settings = CountSettings.checked(pattern, special_tokens)
-    if work_dir is not None:
+    settings, counting_options = CountSettings.checked(pattern, special_tokens), CountingOptions(**options)
+    if counting_options.work_dir is not None:
         require_core("work folders of counts")
-    with contextlib.closing(_Counting(source, settings, num_workers, max_memory, work_dir)) as counting:
-        counting.count_all(show_progress, callback)
+    with contextlib.closing(_Counting(source, settings, counting_options)) as counting:
+        counting.count_all()
         return counting.word_counts()
 
 
 class _Counting:
     """A running count: a count table, and the runs that have been spilled from it."""
 
-    def __init__(
-        self,
-        source: TextSource,
-        settings: CountSettings,
-        num_workers: int | None,
-        max_memory: int | None,
-        work_dir: str | os.PathLike[str] | None,
-    ) -> None:
-        self.settings = settings
+    def __init__(self, source: TextSource, settings: CountSettings, options: CountingOptions) -> None:
+        self.settings, self.options = settings, options
         self.shards = plan(source)
         self.scale = math.lcm(*(shard.weight.denominator for shard in self.shards))
         for shard in self.shards:
@@ -128,12 +142,14 @@ class _Counting:
                 raise OverflowError(
                     f"weight {shard.weight} with the others makes counts exceed 64 bits; choose rounder weights"
                 )
-        self.is_limited = max_memory is not None
-        room = 0 if max_memory is None else _room(max_memory)
+        self.is_limited = options.max_bytes is not None
+        room = 0 if options.max_bytes is None else _room(options.max_bytes)
         self.max_bytes = room // _OF_ROOM if self.is_limited else None
         self.batch_bytes = min(_BATCH_BYTES, room // 32) if self.is_limited else _BATCH_BYTES
-        self.table = make_count_table(settings, num_workers, room // 2)
-        self.work = None if work_dir is None else WorkFolder(work_dir, {**settings.identity(), "scale": self.scale})
+        self.table = make_count_table(settings, options.num_workers, room // 2)
+        self.work: WorkFolder | None = None
+        if options.work_dir is not None:
+            self.work = WorkFolder(options.work_dir, {**settings.identity(), "scale": self.scale})
         self.folder = None if self.work is None else self.work.path
         if self.work is not None:  # so that a large file can be resumed inside
             self.shards = [
@@ -151,7 +167,7 @@ class _Counting:
         if self.work is not None:
             self.work.close()
 
-    def count_all(self, show_progress: bool, callback: Listener | None) -> None:
+    def count_all(self) -> None:
         left, uncommittable = self.shards, []
         if self.work is not None:
             left = self.work.unfinished([shard for shard in self.shards if shard.version is not None])
@@ -163,7 +179,8 @@ class _Counting:
         if done:
             logger.info("counted before: %s of %s", format_bytes(done), format_bytes(_bytes(self.shards)))
         began = committed = time.monotonic()
-        with Progress("counting", total, done=done, show=show_progress, listener=callback) as progress:
+        show, listener = self.options.show_progress, self.options.callback
+        with Progress("counting", total, done=done, show=show, listener=listener) as progress:
             for group in _in_groups(left, self.batch_bytes):
                 self._count(group, progress)
                 self.open_shards += group
@@ -189,17 +206,7 @@ class _Counting:
 
     def _read(self, group: Sequence[Shard]) -> Generator[Batch, None, None]:
         """Yield the texts of several small files as one batch, those of a large file as several batches."""
-        parts = (
-            read(
-                shard,
-                pattern=self.settings.pattern,
-                special_tokens=self.settings.special_tokens,
-                batch_bytes=self.batch_bytes,
-                skipped=self.skipped,
-                max_bytes=self.max_bytes,
-            )
-            for shard in group
-        )
+        parts = (read(shard, self.settings, self.batch_bytes, self.skipped, self.max_bytes) for shard in group)
         if len(group) == 1:
             yield from next(parts)
         else:
@@ -230,16 +237,10 @@ class _Counting:
             for shard in self.shards
         ]
         # What was in memory may stay in memory, because a run is smaller than a table.
-        max_in_memory = 0 if self.is_limited else None if runs else sys.maxsize
-        return WordCounts.from_run(
-            merger,
-            self.settings,
-            self.scale,
-            sources=sources,
-            skipped=self._all_skipped(),
-            folder=self.folder,
-            max_in_memory=max_in_memory,
-        )
+        max_in_memory = 0 if self.is_limited else IN_MEMORY if runs else sys.maxsize
+        store = partial(gather, max_in_memory=max_in_memory, folder=self.folder)
+        counts = WordCounts.from_run(merger, self.settings, self.scale, store)
+        return counts.counted_from(sources, self._all_skipped())
 
     def _all_skipped(self) -> dict[str, int]:
         before = Skipped() if self.work is None else Skipped(**self.work.skipped())

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 def make_count_table(settings: CountSettings, num_workers: int | None, memory: int) -> CountTable:
-    """Return an empty count table; a memory of 0 is no limit.
-
-    Raises:
-        RuntimeError: there is no native core, for what only it does.
-        ValueError: the native core cannot split by the pattern.
-    """
+    """Return an empty count table; a memory of 0 is no limit."""
     if native_core() is not None:
         return NativeCountTable(settings, num_workers or usable_cores(), memory)
     if memory:

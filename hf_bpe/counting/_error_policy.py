@@ -17,18 +17,13 @@ logger = logging.getLogger(__name__)
 class Skipped:
     """Text left out while reading.
 
-    Attributes:
-        files: files of which the rest was skipped; the text before that counts.
-        documents: skipped lines or rows.
-        shortened: documents that were cut to `max_document_bytes`.
-
     >>> Skipped(files=1) + Skipped(files=2, shortened=3)
     Skipped(files=3, documents=0, shortened=3)
     """
 
-    files: int = 0
-    documents: int = 0
-    shortened: int = 0
+    files: int = 0  # files of which the rest was skipped; the text before that counts
+    documents: int = 0  # skipped lines or rows
+    shortened: int = 0  # documents that were cut to `max_document_bytes`
 
     def __add__(self, other: Skipped) -> Skipped:
         return Skipped(self.files + other.files, self.documents + other.documents, self.shortened + other.shortened)
@@ -39,33 +34,22 @@ SKIPPED = {field.name: int for field in fields(Skipped)}
 
 
 class ErrorPolicy:
-    """Error policy for one pass over a shard, with the position of the pass.
-
-    Attributes:
-        shard: the shard that is read.
-        skipped: counts what is skipped.
-        position: stored bytes of the shard's file that have been read.
-        gave_up: whether the rest of the file is skipped.
-        max_bytes: the most bytes of the file to hold at once; None for no limit except `longest`.
-        longest: the most bytes of a line, a row, or text without a safe cut.
-        copied: the columns of records to read besides that of the text.
-        values: their values in the record that was read last, in the order of the columns.
-        record: the number of that record, from 0: the line of JSON lines after the beginning of the shard, the row of
-            Parquet, the element of an iterable.
-    """
+    """Error policy for one pass over a shard, with the position of the pass."""
 
     def __init__(
         self, shard: Shard, skipped: Skipped, max_bytes: int | None = None, copied: tuple[str, ...] = ()
     ) -> None:
         self.shard = shard
-        self.copied = copied
-        self.values: tuple[str | None, ...] = ()
+        self.copied = copied  # the columns of records to read besides that of the text
+        self.values: tuple[str | None, ...] = ()  # theirs in the record that was read last, in the order of the columns
+        # The number of that record: the line after the beginning of the shard, the row, or the element of an iterable.
         self.record = -1
-        self.max_bytes = max_bytes
+        self.max_bytes = max_bytes  # the most bytes of the file to hold at once; None for no limit except `longest`
+        # The most bytes of a line, a row, or text without a safe cut.
         self.longest = min(shard.source.max_line_bytes, sys.maxsize if max_bytes is None else max_bytes)
         self.skipped = skipped
-        self.position = 0
-        self.gave_up = False
+        self.position = 0  # stored bytes of the shard's file that have been read
+        self.gave_up = False  # whether the rest of the file is skipped
         self._name = shard.name if shard.is_file else f"source: {shard.name}"
 
     def leave_out(self, place: str, problem: str, error: type[Exception] = ValueError) -> None:

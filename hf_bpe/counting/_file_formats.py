@@ -186,9 +186,6 @@ def _as_texts(values: Iterable[object]) -> tuple[str | None, ...]:
 
     Bytes are read as UTF-8, and what JSON does not know, such as a date, is what `str` prints.
 
-    Raises:
-        ValueError: a value is nested too deeply.
-
     >>> from datetime import date
     >>> _as_texts(["a", None, 7, {"en": 0.5}, b"b", date(2026, 1, 2)])
     ('a', None, '7', '{"en": 0.5}', 'b', '2026-01-02')

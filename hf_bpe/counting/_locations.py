@@ -72,13 +72,6 @@ def find_files(location: Location, only: FileFormat | None, options: StorageOpti
         location: in a glob, `**` stands for directories at any depth. From a directory, files at any depth with the
             suffix of a known format are taken, except hidden ones.
         only: take only files of this format from a directory.
-        options: what fsspec takes to reach a URL.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        OSError: an error of the system or fsspec.
-        ImportError: fsspec needs another package for this URL.
-        ValueError: fsspec does not know the protocol.
     """
     name = location.address
     if location.is_url:

@@ -61,16 +61,8 @@ def normalized_input(
 ) -> TextSource | WordCounts:
     """Return what a model with a normalizer learns from: texts and files normalized, `NormalizedTexts` as they are.
 
-    Args:
-        input: text, which keeps its weights; counts only for no normalizer.
-        special_tokens: tokens that are not normalized, at which text will be split.
-        normalizer: the normalizer.
-        pattern: how text will be split; a file of text is cut where its pre-tokens cannot change.
-
-    Raises:
-        ValueError: these are counts, or `NormalizedTexts` of another normalizer, or a source has an option that a
-            normalizer rules out.
-        OSError, TypeError, ValueError: see `plan`.
+    Sources keep their weights, and special tokens are not normalized. A file of text is cut where its pre-tokens by the
+    pattern cannot change.
     """
     if normalizer.is_identity or (isinstance(input, (list, tuple)) and not input):
         return input

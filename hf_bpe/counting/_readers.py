@@ -12,6 +12,7 @@ import mmap
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hf_bpe._utils.input_files import open_regular
@@ -26,6 +27,7 @@ from hf_bpe.counting._file_formats import (
     read_json_lines,
     read_parquet,
 )
+from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._sources import Shard
 from hf_bpe.encoding._cuts.safe import (
     SafeCuts,
@@ -34,7 +36,6 @@ from hf_bpe.encoding._cuts.safe import (
     cut_into_blocks,
     cut_into_documents,
     find_too_long,
-    safe_cuts,
     special_token_finder,
 )
 from hf_bpe.encoding._factory import find_last_cut
@@ -47,20 +48,13 @@ _WINDOW = 1 << 20
 
 @dataclass(frozen=True)
 class Text:
-    """A document, or a segment of text between two safe cuts, with its special tokens.
+    """A document, or a segment of text between two safe cuts, with its special tokens."""
 
-    Attributes:
-        data: bytes, UTF-8 or not, or a str without lone surrogates.
-        start, stop: the range of a memory mapping, as in `Shard`; the counter cuts it.
-        path: the path of the mapped file.
-        must_be_utf8: whether invalid UTF-8 is an error, which `check_utf8` raises.
-    """
-
-    data: str | bytes | mmap.mmap
-    start: int = 0
+    data: str | bytes | mmap.mmap  # bytes, UTF-8 or not, or a str without lone surrogates
+    start: int = 0  # the range of a memory mapping, as in `Shard`; the counter cuts it
     stop: int | None = None
-    path: Path | None = None
-    must_be_utf8: bool = False
+    path: Path | None = None  # the path of the mapped file
+    must_be_utf8: bool = False  # whether invalid UTF-8 is an error, which `check_utf8` raises
 
     def check_utf8(self, start: int, end: int) -> None:
         """Raise a ValueError with the file and location if a part of the data is not UTF-8."""
@@ -101,40 +95,23 @@ class Batch:
 
 
 def read(
-    shard: Shard,
-    *,
-    pattern: Pattern,
-    special_tokens: Sequence[str],
-    batch_bytes: int,
-    skipped: Skipped,
-    max_bytes: int | None = None,
+    shard: Shard, settings: CountSettings, batch_bytes: int, skipped: Skipped, max_bytes: int | None = None
 ) -> Iterator[Batch]:
     """Yield the texts of a shard in batches of about `batch_bytes` bytes; one large text may be more.
 
-    Args:
-        shard: a shard from `plan`.
-        pattern, special_tokens: how the texts will be split; text is cut where the pre-tokens cannot change.
-        batch_bytes: how many bytes to hold.
-        skipped: updated with what is skipped or shortened.
-        max_bytes: the longest text that memory allows; None for no limit except that of the source.
-
-    Raises:
-        OSError: a file cannot be opened or read.
-        MemoryError: a text has more than `max_bytes` bytes.
-        ImportError: a package is not installed; the message names it.
-        ValueError: a file is malformed; the message gives the location.
-        TypeError: an element of an iterable is not a text.
+    Text is cut where its pre-tokens by the settings cannot change. What is left out or shortened is added to `skipped`;
+    a text of more than `max_bytes` bytes is a MemoryError.
 
     >>> from hf_bpe import plan
     >>> [shard] = plan(["low", ["lower", "lowest"]])
-    >>> [batch] = read(shard, pattern=Pattern("gpt2"), special_tokens=[], batch_bytes=1000, skipped=Skipped())
+    >>> [batch] = read(shard, CountSettings(Pattern("gpt2")), 1000, Skipped())
     >>> [text.data for text in batch.texts]
     ['low', 'lower', 'lowest']
     """
     policy = ErrorPolicy(shard, skipped, max_bytes)
     batch: list[Text] = []
     size = 0
-    for text in _texts(policy, pattern, special_tokens, batch_bytes):
+    for text in _texts(policy, settings, batch_bytes):
         batch.append(text)
         size += len(text.data)
         if size >= batch_bytes:
@@ -144,14 +121,16 @@ def read(
         yield Batch(batch, policy.position)
 
 
-def _texts(policy: ErrorPolicy, pattern: Pattern, special_tokens: Sequence[str], block_bytes: int) -> Iterator[Text]:
+def _texts(policy: ErrorPolicy, settings: CountSettings, block_bytes: int) -> Iterator[Text]:
     shard, source = policy.shard, policy.shard.source
-    cap = None if source.max_document_bytes is None else _Cap(source.max_document_bytes, special_tokens, policy)
+    limit = source.max_document_bytes
+    cap = None if limit is None else _Cap(limit, settings.special_tokens, policy)
     if shard.is_file and shard.format == "text":
-        if _can_be_mapped(shard):
-            yield from _map(policy, safe_cuts(pattern, tuple(special_tokens)))
+        is_stored = shard.is_local and shard.size is not None and shard.compression is None
+        if is_stored and source.errors != "replace" and limit is None:
+            yield from _map(policy, settings.cuts)
             return
-        for block in _blocks(policy, pattern, special_tokens, block_bytes):
+        for block in _blocks(policy, settings, block_bytes):
             yield from [Text(block)] if cap is None else map(Text, cap.shorten(block))
         return
     for document in _documents(policy):
@@ -171,11 +150,7 @@ def _documents(policy: ErrorPolicy) -> Iterator[Document]:
 
 
 def read_documents(shard: Shard, skipped: Skipped) -> Iterator[str | bytes]:
-    """Yield the documents of a shard of JSON lines, Parquet or an iterable; of text, its blocks of bytes.
-
-    Raises:
-        OSError, ImportError, ValueError, TypeError: as `read` does.
-    """
+    """Yield the documents of a shard of JSON lines, Parquet or an iterable; of text, its blocks of bytes."""
     return follow_documents(ErrorPolicy(shard, skipped))
 
 
@@ -192,20 +167,10 @@ def _to_utf8(text: str) -> bytes:
         return repair_surrogates(text).encode()
 
 
-def _can_be_mapped(shard: Shard) -> bool:
-    """Return whether a shard is a regular local text file of which nothing is replaced or skipped."""
-    source = shard.source
-    is_stored = shard.is_local and shard.size is not None and shard.compression is None
-    return is_stored and source.errors != "replace" and source.max_document_bytes is None
-
-
-def _blocks(policy: ErrorPolicy, pattern: Pattern, special_tokens: Sequence[str], block_bytes: int) -> Iterator[bytes]:
+def _blocks(policy: ErrorPolicy, settings: CountSettings, block_bytes: int) -> Iterator[bytes]:
     """Yield a text in blocks that end at safe cuts, up to a segment without a safe cut that is too long."""
-    cuts, longest = safe_cuts(pattern, tuple(special_tokens)), policy.longest
-
-    def last_cut(data: bytes) -> int:
-        return find_last_cut(data, pattern, special_tokens)
-
+    cuts, longest = settings.cuts, policy.longest
+    last_cut = partial(find_last_cut, pattern=settings.pattern, special_tokens=settings.special_tokens)
     place, line = 0, 1
     try:
         for block in cut_into_blocks(_checked(policy), last_cut, block_bytes, longest + cuts.margin):

@@ -96,11 +96,7 @@ def merge_runs(all_runs: Sequence[Run], multipliers: Sequence[int], minimum: int
 
 
 def read_words(run: Run) -> Iterator[tuple[bytes, int]]:
-    """Yield the words of a sorted run and their counts.
-
-    Raises:
-        ValueError: the data is not a run, or ends too early.
-    """
+    """Yield the words of a sorted run and their counts."""
     native = native_core()
     if native is None:
         try:
@@ -181,9 +177,7 @@ def gather(
 ) -> bytes | FileRun:
     """Read a run into memory, or into an anonymous file if it is longer than `max_in_memory` bytes.
 
-    Args:
-        folder: the folder of the file; None for the default temporary folder.
-        digest: updated with the bytes of the run.
+    The folder of the file is by default the temporary one. The digest is updated with the bytes of the run.
     """
     pieces: list[bytes] = []
     file: BinaryIO | None = None

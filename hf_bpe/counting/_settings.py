@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from hf_bpe._utils.arguments import check_int, check_str
 from hf_bpe.core._special_tokens import check_special_tokens
-from hf_bpe.counting._sources import exact_weight
+from hf_bpe.encoding._cuts.safe import SafeCuts, safe_cuts
 from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, AnyPattern, Pattern
 
 
@@ -17,13 +15,18 @@ class CountSettings:
     """The settings that decide the words; only counts with equal settings can be merged."""
 
     pattern: Pattern
-    special_tokens: tuple[str, ...]
+    special_tokens: tuple[str, ...] = ()
     unicode: str = UNICODE_VERSION
 
     @classmethod
     def checked(cls, pattern: AnyPattern, special_tokens: Iterable[str]) -> CountSettings:
         """Return validated settings; raise TypeError or ValueError like `train`."""
         return cls(Pattern.parse(pattern), tuple(check_special_tokens(special_tokens)))
+
+    @property
+    def cuts(self) -> SafeCuts:
+        """The places where text can be cut without changing a word."""
+        return safe_cuts(self.pattern, self.special_tokens)
 
     def check_same(self, other: CountSettings) -> None:
         """Raise a ValueError that names a difference. The order of special tokens does not matter."""
@@ -35,7 +38,7 @@ class CountSettings:
                     "count again with the same settings to merge them"
                 )
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return the settings as JSON values."""
         return {
             "pattern": self.pattern.canonical,
@@ -52,11 +55,3 @@ class Counted:
     weight: str = "1"
     files: int = 0
     bytes: int = 0
-
-    def checked(self) -> Counted:
-        """Return the value if its fields are valid, for values read from files."""
-        check_str("name", self.name)
-        exact_weight(check_str("weight", self.weight))
-        check_int("files", self.files, 0)
-        check_int("bytes", self.bytes, 0)
-        return self

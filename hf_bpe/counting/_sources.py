@@ -196,11 +196,7 @@ def plan(source: TextSource, *, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
 
 
 def parts_of_source(source: object) -> list[Source | Shard]:
-    """Return the Sources and shards that a source of text stands for.
-
-    Raises:
-        TypeError, ValueError: the source is invalid.
-    """
+    """Return the Sources and shards that a source of text stands for."""
     if _is_part(source):
         return [source]
     if not isinstance(source, (list, tuple)) or not any(map(_is_part, source)):

@@ -18,13 +18,14 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from fractions import Fraction
+from functools import partial
 from heapq import nlargest
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from hf_bpe._utils.arguments import check_int, check_mapping, check_path, check_sequence, short_repr
 from hf_bpe._utils.files import staged_folder
@@ -53,7 +54,7 @@ MARK = b"hf_bpe counts 1\n"
 FAN_IN = 64  # runs to merge at once
 _BATCH = 1 << 23  # bytes of words to process at once
 _MIN_RECORD = 4  # the fewest bytes of a word in a run: two lengths, a byte, a count
-_IN_MEMORY = 1 << 26  # bytes up to which a new run stays in memory
+IN_MEMORY = 1 << 26  # bytes up to which a new run stays in memory
 
 
 _ABOUT: Shape = {  # the description in a file; numbers that may exceed 63 bits are checked apart
@@ -117,32 +118,34 @@ class WordCounts:
                 raise ValueError(f"words: expected non-empty words with counts of 0 to 2**64 - 1, {got}")
             counts[data] = counts.get(data, 0) + count
         scale = check_int("scale", scale, 1, 10**1000)
-        self._take(RunOfCounts(counts), settings, scale)
+        self._take(RunOfCounts(counts), settings, scale, partial(gather, max_in_memory=IN_MEMORY))
 
     @classmethod
-    def from_run(cls, merger: RunStream, settings: CountSettings, scale: int, **about: Any) -> WordCounts:
-        """Return the counts of a run, which is read to its end; see `_take` for the arguments."""
+    def from_run(
+        cls, merger: RunStream, settings: CountSettings, scale: int, store: Callable[..., bytes | FileRun] | None = None
+    ) -> WordCounts:
+        """Return the counts of a run, which is read to its end and kept by `store`, a `gather`."""
         counts = cls.__new__(cls)
-        counts._take(merger, settings, scale, **about)
+        counts._take(merger, settings, scale, store or partial(gather, max_in_memory=IN_MEMORY))
         return counts
 
     def _take(
-        self,
-        merger: RunStream,
-        settings: CountSettings,
-        scale: int,
-        *,
-        sources: Iterable[Counted] = (),
-        skipped: Mapping[str, int] | None = None,
-        folder: Path | None = None,
-        max_in_memory: int | None = None,
+        self, merger: RunStream, settings: CountSettings, scale: int, store: Callable[..., bytes | FileRun]
     ) -> None:
-        self.settings, self.scale = settings, scale
-        self.sources, self.skipped = _summed(sources), dict(skipped or {})
+        self.settings, self.scale, self.sources, self.skipped = settings, scale, (), {}
         digest = self._digest()
-        limit = _IN_MEMORY if max_in_memory is None else max_in_memory
-        self._run = gather(merger, max_in_memory=limit, folder=folder, digest=digest)
+        self._run = store(merger, digest=digest)
         self._words, self.total, self.fingerprint = merger.words, merger.total, digest.hexdigest()
+
+    def counted_from(self, sources: Iterable[Counted], skipped: Mapping[str, int]) -> WordCounts:
+        """Record what new counts were made of, and return them; equal sources become one."""
+        summed: dict[tuple[str, str], Counted] = {}
+        for source in sources:
+            key = source.name, source.weight
+            total = summed.get(key, replace(source, files=0, bytes=0))
+            summed[key] = replace(total, files=total.files + source.files, bytes=total.bytes + source.bytes)
+        self.sources, self.skipped = tuple(summed[key] for key in sorted(summed)), dict(skipped)
+        return self
 
     def _digest(self) -> Any:
         return hashlib.sha256(json.dumps([self.settings.identity(), self.scale]).encode())
@@ -222,7 +225,7 @@ class WordCounts:
         for counts in all_counts:
             skipped.update(counts.skipped)
         merger = merge_all([counts.run() for counts in all_counts], [int(factor * scale) for factor in factors])
-        return WordCounts.from_run(merger, self.settings, scale, sources=sources, skipped=skipped)
+        return WordCounts.from_run(merger, self.settings, scale).counted_from(sources, skipped)
 
     def prune(self, min_count: int) -> WordCounts:
         """Return the counts of the pre-tokens that occur at least `min_count` times.
@@ -230,7 +233,7 @@ class WordCounts:
         Training on them takes less memory, but merges that rare pre-tokens would have decided change.
         """
         merger = merge_runs([self.run()], [1], minimum=check_int("min_count", min_count, 0) * self.scale)
-        return WordCounts.from_run(merger, self.settings, self.scale, sources=self.sources, skipped=self.skipped)
+        return WordCounts.from_run(merger, self.settings, self.scale).counted_from(self.sources, self.skipped)
 
     def with_special_tokens(self, special_tokens: Sequence[str]) -> WordCounts:
         """Return the same counts with other special tokens, as of text that was split at these.
@@ -239,9 +242,8 @@ class WordCounts:
         ('<|x|>',)
         """
         settings = CountSettings(self.settings.pattern, tuple(check_special_tokens(special_tokens)))
-        return WordCounts.from_run(
-            merge_runs([self.run()], [1]), settings, self.scale, sources=self.sources, skipped=self.skipped
-        )
+        counts = WordCounts.from_run(merge_runs([self.run()], [1]), settings, self.scale)
+        return counts.counted_from(self.sources, self.skipped)
 
     # Files.
 
@@ -310,7 +312,7 @@ class WordCounts:
             raise
 
     @classmethod
-    def _opened(cls, file: Any, path: Path) -> WordCounts:
+    def _opened(cls, file: BinaryIO, path: Path) -> WordCounts:
         size = os.fstat(file.fileno()).st_size
         file.seek(max(size - 24, 0))
         end = file.read(24)
@@ -331,7 +333,9 @@ class WordCounts:
                     f"it was counted with Unicode {about['unicode']:.80}, this version of hf_bpe uses {UNICODE_VERSION}"
                 )
             counts.settings = CountSettings.checked(Pattern.read(about["pattern"]), about["special_tokens"])
-            counts.sources = tuple(Counted(**source).checked() for source in about["sources"])
+            counts.sources = tuple(Counted(**source) for source in about["sources"])
+            for source in counts.sources:
+                exact_weight(source.weight)
             counts.scale = check_int("scale", about["scale"], 1, 10**1000)
             counts._words = check_int("words", about["words"], 0, (footer - 16) // _MIN_RECORD)
             counts.total = check_int("total", about["total"], 0)
@@ -347,8 +351,8 @@ class WordCounts:
             raise ValueError(f"{path}: this counts file is damaged: its fingerprint does not match; copy it again")
         return counts
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, ({**self.__dict__, "_run": read_whole(self.run())},)
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_run": read_whole(self.run())}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WordCounts) and self.fingerprint == other.fingerprint
@@ -364,12 +368,6 @@ class WordCounts:
         )
 
 
-def _unpickle(state: dict[str, Any]) -> WordCounts:
-    counts = WordCounts.__new__(WordCounts)
-    counts.__dict__.update(state)
-    return counts
-
-
 def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, folder: Path | None = None) -> RunStream:
     """Return a merger of any number of runs, which reads only a few at once; see `merge_runs`."""
     runs, multipliers = [*runs], [*(multipliers or [1] * len(runs))]
@@ -378,13 +376,3 @@ def merge_all(runs: Sequence[Run], multipliers: Sequence[int] | None = None, fol
         runs = [*runs[FAN_IN:], open_run(merged)]
         multipliers = [*multipliers[FAN_IN:], 1]
     return merge_runs(runs, multipliers)
-
-
-def _summed(sources: Iterable[Counted]) -> tuple[Counted, ...]:
-    """Return sources in the order of their names, with equal names and weights summed."""
-    summed: dict[tuple[str, str], Counted] = {}
-    for source in sources:
-        key = source.name, source.weight
-        total = summed.get(key, replace(source, files=0, bytes=0))
-        summed[key] = replace(total, files=total.files + source.files, bytes=total.bytes + source.bytes)
-    return tuple(summed[key] for key in sorted(summed))

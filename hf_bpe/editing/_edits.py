@@ -20,7 +20,7 @@ from hf_bpe._utils.arguments import check_ids, check_int, checked, refuse_unknow
 from hf_bpe.core._checks import check_gaps
 from hf_bpe.core._model import BPEModel, Merge, MergeIds, check_model
 from hf_bpe.core._special_tokens import check_special_tokens, unused_name
-from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
+from hf_bpe.counting._count import CountingKeywords, count
 from hf_bpe.counting._normalized_texts import normalized_input
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
@@ -123,8 +123,8 @@ def extend(
     input = normalized_input(input, found_first, model.normalization, model.pre_tokenizer)
     is_nothing = isinstance(input, (list, tuple)) and not input
     if {*found_first}.difference(specials) and not isinstance(input, WordCounts) and not is_nothing:
-        chosen = {name: value for name, value in options.items() if name in COUNTING_CHECKS}
-        counting = cast("CountingOptions", chosen)
+        chosen = {name: value for name, value in options.items() if name in CountingKeywords.__annotations__}
+        counting = cast("CountingKeywords", chosen)
         counted = count(input, pattern=model.pre_tokenizer, special_tokens=found_first, **counting)
         input = counted.with_special_tokens([*dict.fromkeys(specials)])
     initial = model if model.normalizer is None else model.with_checked(normalizer=None)

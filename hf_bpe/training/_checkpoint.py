@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from hf_bpe._utils.work_log import LogKind, WorkLog, check_log, subfolder
 from hf_bpe.core._model import Merge
@@ -21,16 +20,12 @@ _SECONDS = 10.0  # of work that an interruption can lose at most
 
 
 class MergeLog:
-    """The log of merges learned so far; `write` flushes it, `close` releases the folder.
-
-    Raises:
-        ValueError, OSError: see `WorkLog`.
-    """
+    """The log of merges learned so far; `write` flushes it, `close` releases the folder."""
 
     def __init__(
         self,
         folder: str | os.PathLike[str],
-        settings: dict[str, Any],
+        settings: dict[str, object],
         initial: Sequence[Merge] = (),
         characters: str | None = None,
     ) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from hf_bpe import reference
 from hf_bpe._native_core import native_core, require_core
+from hf_bpe.core._model import Merge
 from hf_bpe.counting._runs import Run, RunOfCounts, read_whole
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._native import native_pattern
@@ -20,6 +22,16 @@ Counts: TypeAlias = Mapping[bytes, int] | WordCounts
 """Pre-token → number of occurrences."""
 
 
+@dataclass(frozen=True)
+class Start:
+    """What learning begins with."""
+
+    merges: Sequence[Merge] = ()  # merges with lower ranks than the learned ones
+    parts: Pattern = GPT2  # the pattern by which these were learned, which helps to apply them to long words
+    alphabet: TrainingAlphabet | None = None  # the characters to learn from; None for bytes
+    threads: int = 1  # threads that apply the merges and index pairs; the result does not depend on them
+
+
 def run_factory(counts: Counts) -> Callable[[], Run]:
     """Return a function that returns the run for the native core to learn from."""
     if isinstance(counts, WordCounts):
@@ -31,22 +43,13 @@ def run_factory(counts: Counts) -> Callable[[], Run]:
 def learn_merges(
     counts: Counts,
     options: LearningOptions,
-    *,
     max_merges: int,
-    initial: Sequence[tuple[bytes, bytes]] = (),
-    parts: Pattern = GPT2,
-    threads: int = 1,
-    alphabet: TrainingAlphabet | None = None,
-    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None = None,
-) -> list[tuple[bytes, bytes]]:
+    start: Start,
+    progress: Callable[[list[Merge], int], object] | None = None,
+) -> list[Merge]:
     """Learn merges; the results equal those of `reference.learn_merges`.
 
     Args:
-        counts: pre-token → number of occurrences.
-        options: how pairs are chosen.
-        max_merges, initial, alphabet: see `reference.learn_merges`.
-        parts: native: the pattern by which the initial merges were learned, which helps to apply them to long words.
-        threads: native: threads that apply the initial merges and index pairs; the result does not depend on them.
         progress: called with the merges learned since its last call, possibly none, and the count of the last merge (0
             before the first); the native core calls it about twenty times a second, and once at the end. The
             concatenation of all these lists is the result. Its exceptions propagate.
@@ -58,30 +61,24 @@ def learn_merges(
     """
     native = native_core()
     if native is None:
-        words = dict(counts.items())
-        return reference.learn_merges(
-            words, max_merges=max_merges, initial=initial, alphabet=alphabet, progress=progress, **vars(options)
-        )
-    merges: list[tuple[bytes, bytes]] = native.learn_merges(
+        given: dict[str, Any] = {"initial": start.merges, "alphabet": start.alphabet, "progress": progress}
+        return reference.learn_merges(dict(counts.items()), max_merges=max_merges, **given, **vars(options))
+    merges: list[Merge] = native.learn_merges(
         run_factory(counts),
         options,
-        initial=[*initial],
+        initial=[*start.merges],
         # There are never that many merges, and no pair has such a count.
         max_merges=min(max_merges, 2**32) if options.min_count < 2**64 else 0,
-        parts=native_pattern(native, parts),
-        threads=min(threads, 2**31),
-        alphabet=alphabet,
+        parts=native_pattern(native, start.parts),
+        threads=min(start.threads, 2**31),
+        alphabet=start.alphabet,
         progress=progress,
     )
     return merges
 
 
 def count_characters(counts: Counts) -> Mapping[str, int]:
-    """Return how often each character occurs; see `reference._training_alphabet.count_characters`.
-
-    Raises:
-        OverflowError: native: a character occurs 2**64 times or more.
-    """
+    """Return how often each character occurs; see `reference._training_alphabet.count_characters`."""
     native = native_core()
     if native is None:
         return reference_alphabet.count_characters(dict(counts.items()))
@@ -97,10 +94,6 @@ def learn_parity_merges(
     """Learn merges for several languages; see `reference._parity.learn_parity_merges`.
 
     `progress` is called with the number of merges learned, after each.
-
-    Raises:
-        OverflowError, ValueError: see `learn_merges`.
-        RuntimeError: there is no native core.
     """
     native = require_core("several languages")
     merges, chosen = native.learn_parity_merges(
@@ -117,34 +110,19 @@ def learn_parity_merges(
     return ParityMerges(merges, chosen)
 
 
-def training_bytes(
-    counts: Counts,
-    max_merges: int,
-    initial: Sequence[tuple[bytes, bytes]] = (),
-    *,
-    parts: Pattern = GPT2,
-    threads: int = 1,
-    alphabet: TrainingAlphabet | None = None,
-) -> int:
+def training_bytes(counts: Counts, max_merges: int, start: Start) -> int:
     """Return the peak memory in bytes of `learn_merges`, without the memory of the counts.
 
-    The estimate is conservative: on real text up to half as much again as needed.
-
-    Args:
-        counts, initial, parts, threads, alphabet: see `learn_merges`.
-        max_merges: number of merges to learn plus the number of initial merges.
-
-    Raises:
-        OverflowError, ValueError: see `learn_merges`.
-        RuntimeError: there is no native core.
+    The estimate is conservative: on real text up to half as much again as needed. `max_merges` is the number of merges
+    to learn plus that of initial merges.
     """
     native = require_core("estimates of memory")
     needed: int = native.training_bytes(
         run_factory(counts),
-        [*initial],
+        [*start.merges],
         max_merges=min(max_merges, 2**32),
-        parts=native_pattern(native, parts),
-        threads=min(threads, 2**31),
-        alphabet=alphabet,
+        parts=native_pattern(native, start.parts),
+        threads=min(start.threads, 2**31),
+        alphabet=start.alphabet,
     )
     return needed

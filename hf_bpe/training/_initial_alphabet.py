@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, get_args
 
-from hf_bpe._utils.arguments import check_real
+from hf_bpe._utils.arguments import at_least, check_flag, check_real, check_str, one_of, option, optional
 from hf_bpe.core._alphabet import BYTES, Alphabet, CharacterAlphabet
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._special_tokens import check_special_tokens
@@ -21,6 +21,43 @@ from hf_bpe.training._dispatch import count_characters
 
 COVERAGE = 0.9995
 """The default of `character_coverage`, which is SentencePiece's."""
+
+
+def _check_coverage(name: str, value: object) -> float:
+    share = check_real(name, value, 0)
+    if share > 1:
+        raise ValueError(f"{name}: expected a share of 0 to 1, got {value!r}")
+    return share
+
+
+@dataclass(frozen=True)
+class AlphabetOptions:
+    """What merges begin with.
+
+    Args:
+        initial_alphabet: "bytes" for all 256 bytes, or "observed" for only the bytes that occur, in byte order.
+        byte_fallback: for a model of characters, which `Metaspace` as the pattern also makes: whether characters
+            without a token become tokens of their bytes, <0x00> to <0xFF>, or `unk_token`. None is True with
+            Metaspace. The ids are those of the special tokens, the bytes, the characters by code point, the merges.
+        unk_token: for a model of characters, a special token for characters without a token.
+        fuse_unk: whether such characters side by side become one `unk_token`.
+        character_coverage: for a model of characters, the share of all characters of the text that get tokens, the
+            commonest first, as SentencePiece's option of this name. None for 0.9995, or for no new characters if there
+            is an initial model.
+        limit_alphabet: the highest number of characters that get tokens, as in `BpeTrainer`.
+    """
+
+    initial_alphabet: InitialAlphabet = option("bytes", one_of(*get_args(InitialAlphabet)))
+    byte_fallback: bool | None = option(None, optional(check_flag))
+    unk_token: str | None = option(None, optional(check_str))
+    fuse_unk: bool = option(False, check_flag)
+    character_coverage: float | None = option(None, optional(_check_coverage))
+    limit_alphabet: int | None = option(None, optional(at_least(0)))
+
+    def for_characters(self) -> dict[str, Any]:
+        """Return the options that are given and only for characters."""
+        chosen = {**vars(self), "fuse_unk": self.fuse_unk or None, "initial_alphabet": None}
+        return {name: value for name, value in chosen.items() if value is not None}
 
 
 class InitialBytes:
@@ -54,14 +91,7 @@ class InitialBytes:
 
 
 class InitialCharacters:
-    """An initial alphabet of characters, with the methods of `InitialBytes`.
-
-    Args:
-        initial: the initial model; None for none.
-        alphabet: the alphabet of the model.
-        coverage: the share of the characters of the text that get tokens; None for no new ones.
-        limit: the highest number of characters with tokens.
-    """
+    """An initial alphabet of characters, with the methods of `InitialBytes`; a coverage of None adds no characters."""
 
     are_bytes = False
 
@@ -125,14 +155,10 @@ def learns_characters(options: Mapping[str, Any]) -> bool:
 
 
 def initial_alphabet_for(
-    pattern: Pattern, initial: BPEModel | None, for_characters: Mapping[str, Any], **for_bytes: Any
+    pattern: Pattern, initial: BPEModel | None, chosen: AlphabetOptions, **for_bytes: object
 ) -> InitialBytes | InitialCharacters:
-    """Return what merges begin with, by the options of `hf_bpe.train`, of which most are for one kind of alphabet.
-
-    Raises:
-        ValueError: an option contradicts the others.
-    """
-    options = {name: value for name, value in for_characters.items() if value is not None}
+    """Return what merges begin with; `for_bytes` are other options of `hf_bpe.train` that are not for characters."""
+    options = chosen.for_characters()
     if initial is not None:
         for name in ("byte_fallback", "unk_token", "fuse_unk"):
             if name in options and (initial.alphabet.is_bytes or getattr(initial.alphabet, name) != options[name]):
@@ -143,8 +169,8 @@ def initial_alphabet_for(
                 f"{next(iter(options))}: expected None, because the alphabet is bytes; for one of characters give "
                 "byte_fallback, or a Metaspace as the pattern"
             )
-        return InitialBytes(initial, for_bytes["initial_alphabet"])
-    for name, value in for_bytes.items():
+        return InitialBytes(initial, chosen.initial_alphabet)
+    for name, value in {**for_bytes, "initial_alphabet": chosen.initial_alphabet}.items():
         if value not in (None, "bytes"):
             raise ValueError(f"{name}: not for a model whose alphabet is characters; expected none, got {value!r:.80}")
     limit = options.pop("limit_alphabet", None)
@@ -153,11 +179,3 @@ def initial_alphabet_for(
         return InitialCharacters(initial, initial.alphabet, coverage, limit)
     coverage = options.pop("character_coverage", COVERAGE)
     return InitialCharacters(None, CharacterAlphabet(**options), coverage, limit)
-
-
-def check_coverage(name: str, value: object) -> float:
-    """Return a share of characters."""
-    share = check_real(name, value, 0)
-    if share > 1:
-        raise ValueError(f"{name}: expected a share of 0 to 1, got {value!r}")
-    return share

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import MAX_INT64, check_int, check_mapping, check_real, short_repr, wrong_type
+from hf_bpe._utils.arguments import MAX_INT64, check_int, check_mapping, check_real, short_repr
 from hf_bpe._utils.progress import Progress
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import shortened
@@ -79,14 +78,6 @@ class Parity:
         return " ".join(f"{name}={value}" for name, value in options.items() if value is not None) or "training texts"
 
 
-def check_parity(name: str, value: object) -> Parity:
-    """Return the value if it is a Parity."""
-    if not isinstance(value, Parity):
-        raise wrong_type(name, "a hf_bpe.training.Parity", value)
-    require_core("several languages")  # before they are counted
-    return value
-
-
 class ParityPlan(Plan):
     """The hooks of a training for several languages."""
 
@@ -136,7 +127,8 @@ class ParityPlan(Plan):
         def learn(number: int) -> list[Merge]:
             if number <= 0:
                 return []
-            with Progress("merging", number, show=settings.show, listener=settings.listener) as progress:
+            running = settings.running
+            with Progress("merging", number, show=running.show_progress, listener=running.callback) as progress:
                 texts = [*self._learned.values()]
                 return learn_parity_merges(texts, dev, parity_options(max_merges=number), progress.show).merges
 

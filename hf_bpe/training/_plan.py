@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from hf_bpe._native_core import require_core
+from hf_bpe._utils.arguments import Check, wrong_type
 from hf_bpe._utils.tables import refuse_tables
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._provenance import shortened
@@ -19,36 +21,34 @@ from hf_bpe.training._target_sizes import Goal
 
 
 class NamedText(NamedTuple):
-    """A text to count.
+    """A text to count."""
 
-    Attributes:
-        source: the text, or its counts.
-        name: the name of its language, or of its work folder.
-        pattern: how it is cut; None for the pattern of the training.
-        is_input: whether it is of the input of `train`, and not of an option.
-    """
-
-    source: TextSource | WordCounts
-    name: str = ""
-    pattern: Pattern | None = None
-    is_input: bool = True
+    source: TextSource | WordCounts  # the text, or its counts
+    name: str = ""  # the name of its language, or of its work folder
+    pattern: Pattern | None = None  # how it is cut; None for the pattern of the training
+    is_input: bool = True  # whether it is of the input of `train`, and not of an option
 
 
 Count: TypeAlias = Callable[[NamedText], WordCounts]
 
 
+def product(kind: type, feature: str) -> Check:
+    """Return a check for the options of a product, which needs the native core, before anything is counted."""
+
+    def check(name: str, value: object) -> object:
+        if not isinstance(value, kind):
+            raise wrong_type(name, f"a hf_bpe.training.{kind.__name__}", value)
+        require_core(feature)
+        return value
+
+    return check
+
+
 class Plan:
-    """The hooks of a training on one text; `train` calls them in the order in which they stand here.
+    """The hooks of a training on one text; `train` calls them in the order in which they stand here."""
 
-    Attributes:
-        texts: what is counted.
-        words: the counts of `texts`, once they are counted.
-        folders: names of more work folders than that of the training.
-        is_sequence: whether there are several models for each size.
-    """
-
-    folders: Sequence[str] = ()
-    is_sequence = False
+    folders: Sequence[str] = ()  # names of more work folders than that of the training
+    is_sequence = False  # whether there are several models for each size
 
     def __init__(self, input: Any) -> None:
         if isinstance(input, Mapping) and not isinstance(input, WordCounts):

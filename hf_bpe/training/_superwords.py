@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import MAX_INT64, check_flag, check_int, wrong_type
+from hf_bpe._utils.arguments import MAX_INT64, check_flag, check_int
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.core._provenance import name_of_pattern, shortened
 from hf_bpe.counting._sources import TextSource, plan
@@ -158,11 +157,3 @@ class SuperwordPlan(Plan):
 
 def _learn_after(first: list[Merge], learning: Learning, number: int) -> list[Merge]:
     return [*first, *learning.learn(number - len(first))]
-
-
-def check_superwords(name: str, value: object) -> Superwords:
-    """Return the value if it is a Superwords."""
-    if not isinstance(value, Superwords):
-        raise wrong_type(name, "a hf_bpe.training.Superwords", value)
-    require_core("superwords")
-    return value

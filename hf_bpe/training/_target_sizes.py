@@ -12,11 +12,7 @@ from hf_bpe.core._provenance import learned
 
 
 class Goal:
-    """The sizes of models that training must reach.
-
-    Raises:
-        TypeError, ValueError: not exactly one of the two arguments is given, or a size is invalid.
-    """
+    """The sizes of models that training must reach."""
 
     def __init__(self, vocab_size: int | Sequence[int] | None, num_merges: int | Sequence[int] | None) -> None:
         sizes = num_merges if vocab_size is None else vocab_size
@@ -48,11 +44,7 @@ class Goal:
         return choose(self._sizes) - (base.vocab_size if self._is_total else 0)
 
     def reach(self, base: BPEModel, learn: Callable[[int], list[Merge]]) -> list[BPEModel]:
-        """Return a model for each size; `learn` returns the first n merges, or fewer if there are no more.
-
-        Warns:
-            UserWarning: there are fewer merges than the sizes need.
-        """
+        """Return a model for each size; `learn` returns the first n merges, or fewer if there are no more."""
         maximum, wanted = max(self._sizes), self.wanted(base)
         merges = learn(wanted)
         if self._is_total:

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from hf_bpe._utils.arguments import (
-    at_least,
-    check_flag,
-    check_str,
-    checked,
-    checks_of,
-    one_of,
-    optional,
-    short_repr,
-    with_options,
-)
-from hf_bpe._utils.progress import Listener
+from hf_bpe._utils.arguments import checked, checks_of, chosen_options, optional, short_repr, with_options
 from hf_bpe._utils.work_log import subfolder
 from hf_bpe.core._model import BPEModel, check_model
 from hf_bpe.core._provenance import shortened
-from hf_bpe.counting._count import COUNTING_CHECKS, CountingOptions, count
+from hf_bpe.counting._count import CountingKeywords, CountingOptions, count
 from hf_bpe.counting._normalized_texts import normalized_input
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
@@ -33,11 +21,12 @@ from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.reference._options import InitialAlphabet, LearningKeywords, LearningOptions
 from hf_bpe.training._checkpoint import check_logs
-from hf_bpe.training._initial_alphabet import check_coverage, initial_alphabet_for
+from hf_bpe.training._dispatch import Start
+from hf_bpe.training._initial_alphabet import AlphabetOptions, initial_alphabet_for
 from hf_bpe.training._learning import LearningSettings
-from hf_bpe.training._parity import Parity, ParityPlan, check_parity
-from hf_bpe.training._plan import NamedText, Plan
-from hf_bpe.training._superwords import SuperwordPlan, Superwords, check_superwords
+from hf_bpe.training._parity import Parity, ParityPlan
+from hf_bpe.training._plan import NamedText, Plan, product
+from hf_bpe.training._superwords import SuperwordPlan, Superwords
 from hf_bpe.training._target_sizes import Goal
 
 if TYPE_CHECKING:
@@ -48,7 +37,7 @@ logger = logging.getLogger(__name__)
 Input: TypeAlias = "TextSource | WordCounts | Mapping[str, TextSource | WordCounts]"
 
 
-class ContinuingOptions(LearningKeywords, CountingOptions, total=False):
+class ContinuingOptions(LearningKeywords, CountingKeywords, total=False):
     """The keyword options of functions that continue from a model; see `train`."""
 
     pattern: AnyPattern
@@ -126,19 +115,14 @@ def train(
     **options: Unpack[_OtherOptions],
 ) -> list[BPEModel]: ...
 @checked(
-    initial_alphabet=one_of(*get_args(InitialAlphabet)),
     initial=optional(check_model),
-    parity=optional(check_parity),
-    superwords=optional(check_superwords),
-    byte_fallback=optional(check_flag),
-    unk_token=optional(check_str),
-    fuse_unk=check_flag,
-    character_coverage=optional(check_coverage),
-    limit_alphabet=optional(at_least(0)),
+    parity=optional(product(Parity, "several languages")),
+    superwords=optional(product(Superwords, "superwords")),
+    **checks_of(AlphabetOptions),
+    **checks_of(CountingOptions),
     **checks_of(LearningOptions),
-    **COUNTING_CHECKS,
 )
-@with_options(LearningOptions)
+@with_options(AlphabetOptions, CountingOptions, LearningOptions)
 def train(
     input: Input,
     vocab_size: int | Sequence[int] | None = None,
@@ -147,21 +131,10 @@ def train(
     num_merges: int | Sequence[int] | None = None,
     pattern: AnyPattern = "auto",
     normalizer: AnyNormalizer = None,
-    initial_alphabet: InitialAlphabet = "bytes",
     initial: BPEModel | None = None,
     parity: Parity | None = None,
     superwords: Superwords | None = None,
-    byte_fallback: bool | None = None,
-    unk_token: str | None = None,
-    fuse_unk: bool = False,
-    character_coverage: float | None = None,
-    limit_alphabet: int | None = None,
-    num_workers: int | None = None,
-    max_memory: int | str | None = None,
-    work_dir: str | os.PathLike[str] | None = None,
-    show_progress: bool = False,
-    callback: Listener | None = None,
-    **options: Unpack[LearningKeywords],
+    **options: Any,
 ) -> BPEModel | list[BPEModel]:
     """Train a BPE model, of bytes or of characters.
 
@@ -190,7 +163,6 @@ def train(
         min_frequency: do not merge pairs that occur less often (weights included).
         max_token_bytes: longest token a merge may make, in bytes.
         length_penalty: λ in the score count − λ·(bytes of both parts) that orders the pairs; 0 to order by count.
-        initial_alphabet: "bytes" for all 256 bytes, or "observed" for only the bytes that occur, in byte order.
         initial: a model to continue from: its tokens keep their ids and its merges keep their ranks; missing bytes, new
             special tokens and new merges get ids after its highest id. A merge that makes an existing token gets no new
             id. If the model has `ignore_merges`, so do the resulting models, but training ignores it. If it has a
@@ -200,21 +172,7 @@ def train(
             of `tokenizers.trainers.ParityBpeTrainer`.
         superwords: learn tokens of several words in a second stage (`hf_bpe.training.Superwords`). Several numbers of
             merges of the first stage give a list of models. Not together with `parity`.
-        byte_fallback: for a model of characters, which `Metaspace` as the pattern also makes: whether characters
-            without a token become tokens of their bytes, <0x00> to <0xFF>, or `unk_token`. None is True with
-            Metaspace. The ids are those of the special tokens, the bytes, the characters by code point, the merges.
-        unk_token: for a model of characters, a special token for characters without a token.
-        fuse_unk: whether such characters side by side become one `unk_token`.
-        character_coverage: for a model of characters, the share of all characters of the text that get tokens, the
-            commonest first, as SentencePiece's option of this name. None for 0.9995, or for no new characters if there
-            is an initial model.
-        limit_alphabet: the highest number of characters that get tokens, as in `BpeTrainer`.
-        num_workers: threads to count and index pairs in; None for one per core (see `count`).
-        max_memory: limit for the memory of this process, in bytes or as "2GB" (see `count`).
-        work_dir: a folder for checkpoints, from which the same training resumes after an interruption: the counts, and
-            the merges learned, every ten seconds. Delete it once you have the result.
-        show_progress: show bars on standard error, with rate, time left, and the last merge.
-        callback: called with a `progress.Event` from time to time; an exception of it ends the training.
+        options: those of `AlphabetOptions` and `CountingOptions`, each by its name.
 
     Raises:
         TypeError, ValueError: an argument is invalid, or a file is malformed; the message names it.
@@ -230,28 +188,22 @@ def train(
     >>> [model.vocab_size for model in train(["low lower lowest"], vocab_size=[257, 258])]
     [257, 258]
     """
-    learning_options, normalizer = LearningOptions(**options), Normalizer.parse(normalizer)
+    learning_options, running = chosen_options(LearningOptions, options), chosen_options(CountingOptions, options)
+    alphabet_options = chosen_options(AlphabetOptions, options)
+    normalizer = Normalizer.parse(normalizer)
     if parity is not None:
-        unsupported = {"initial": initial, "work_dir": work_dir, "superwords": superwords}
+        unsupported = {"initial": initial, "work_dir": running.work_dir, "superwords": superwords}
         plan: Plan = ParityPlan(parity, input, **unsupported, length_penalty=learning_options.length_penalty)
     else:
         plan = Plan(input) if superwords is None else SuperwordPlan(superwords, input)
-    settings = plan.settings(special_tokens, pattern, initial, byte_fallback)
+    settings = plan.settings(special_tokens, pattern, initial, alphabet_options.byte_fallback)
     if initial is not None and initial.normalizer not in (None, normalizer.canonical):
         raise ValueError(
             f"initial: its normalizer is {initial.normalizer!r:.80}, and the normalizer of this training is "
             f"{normalizer.canonical!r:.80}; give the same, or normalize the text first, and continue from "
             "dataclasses.replace(initial, normalizer=None)"
         )
-    for_characters = {
-        "byte_fallback": byte_fallback,
-        "unk_token": unk_token,
-        "fuse_unk": fuse_unk or None,
-        "character_coverage": character_coverage,
-        "limit_alphabet": limit_alphabet,
-    }
-    for_bytes = {"parity": parity, "superwords": superwords, "initial_alphabet": initial_alphabet}
-    alphabet = initial_alphabet_for(settings.pattern, initial, for_characters, **for_bytes)
+    alphabet = initial_alphabet_for(settings.pattern, initial, alphabet_options, parity=parity, superwords=superwords)
     settings = alphabet.checked(settings)
     plan.texts = [
         text._replace(
@@ -268,8 +220,7 @@ def train(
         return model
 
     base([])  # what is too small for any text is said before it is read
-    assert not isinstance(max_memory, str)  # its check has parsed it
-    folder = None if work_dir is None else Path(work_dir)
+    folder = None if running.work_dir is None else Path(running.work_dir)
 
     def counted(text: NamedText) -> WordCounts:
         if isinstance(text.source, WordCounts):
@@ -279,15 +230,11 @@ def train(
             text.source,
             pattern=text.pattern or settings.pattern,
             special_tokens=settings.special_tokens,
-            num_workers=num_workers,
-            max_memory=max_memory,
-            work_dir=folder and subfolder(folder, text.name),
-            show_progress=show_progress,
-            callback=callback,
+            **{**vars(running), "work_dir": folder and subfolder(folder, text.name)},
         )
 
+    first_merges = () if initial is None else initial.merges
     if folder is not None:
-        first_merges = () if initial is None else initial.merges
         check_logs(folder, first_merges, plan.folders, are_bytes=alphabet.are_bytes)
     start = base(plan.count(counted))
     for text in plan.texts:
@@ -295,21 +242,14 @@ def train(
             raise ValueError("source: expected text to train on, got an empty list")
     recorded = {
         **learning_options.record(),
-        "alphabet": None if initial_alphabet == "bytes" else initial_alphabet,
+        "alphabet": None if alphabet_options.initial_alphabet == "bytes" else alphabet_options.initial_alphabet,
         "initial": initial and shortened(initial.fingerprint),
         **plan.record(),
     }
     origin = tuple((name, str(value)) for name, value in recorded.items() if value is not None)
 
     learning = LearningSettings(
-        learning_options,
-        () if initial is None else initial.merges,
-        *alphabet.symbols(start, learning_options.tie_break),
-        max_memory,
-        folder,
-        num_workers,
-        show_progress,
-        callback,
+        learning_options, Start(first_merges, *alphabet.symbols(start, learning_options.tie_break)), running
     )
     models = plan.learn(goal, replace(start, origin=origin), learning)
     return models if goal.is_sequence or plan.is_sequence else models[0]

@@ -1,5 +1,4 @@
 import functools
-import multiprocessing
 import re
 from collections import Counter
 
@@ -34,19 +33,6 @@ def test_nothing_is_counted_of_nothing(tmp_path):
     empty.touch()
     for source in (empty, [empty, empty], [], (), iter([]), [""], [b""], [[]], [["", ""]], ["<x>"]):
         assert count(source, special_tokens=["<x>"]) == Counter()
-
-
-@pytest.mark.usefixtures("tiny_batches")
-@pytest.mark.parametrize("workers", [1, 2])
-def test_interrupt_in_the_source_leaves_no_process(workers):
-    def interrupted():
-        for _ in range(20):
-            yield "low lower lowest " * 9
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        count(interrupted(), num_workers=workers)
-    assert not multiprocessing.active_children()
 
 
 def test_progress_is_shown_on_standard_error_when_asked_for(tmp_path, capsys):

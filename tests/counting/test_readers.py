@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hf_bpe import Source, plan
 from hf_bpe.counting import _count as counting
 from hf_bpe.counting._error_policy import ErrorPolicy, Skipped
-from hf_bpe.counting._readers import read, read_documents
+from hf_bpe.counting._readers import CountSettings, read, read_documents
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._pattern import GPT2
 from hf_bpe.reference import count_pre_tokens
@@ -164,18 +164,10 @@ def test_whoever_counts_a_range_cuts_it_at_the_same_places(
         assert counted == count([shard], pattern, special_tokens)
 
 
-@given(texts, st.integers(1, 20), st.integers(1, 20))
-def test_ranges_of_a_file_that_must_be_utf8_are_so_too(tmp_path_factory, text, shard_bytes, block):
-    path = tmp_path_factory.getbasetemp() / "strict.txt"
-    path.write_bytes(text.encode())
-    with blocks_of(block):
-        assert count(path, shard_bytes=shard_bytes) == count_pre_tokens([text.encode()], "gpt2")
-
-
 @given(documents, st.integers(1, 60))
 def test_batches_are_closed_as_soon_as_they_are_full(all_documents, batch_bytes):
     [shard] = plan(iter(all_documents))
-    batches = read(shard, pattern=GPT2, special_tokens=[], batch_bytes=batch_bytes, skipped=Skipped())
+    batches = read(shard, CountSettings(GPT2), batch_bytes, Skipped())
     sizes = [[len(text.data) for text in batch.texts] for batch in batches]
     assert all(sum(batch) >= batch_bytes for batch in sizes[:-1])
     assert all(sum(batch[:-1]) < batch_bytes for batch in sizes)
@@ -185,7 +177,7 @@ def test_a_long_stream_comes_in_blocks_that_can_be_counted_apart(tmp_path):
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"low lower lowest\n" * 10_000))
     [shard] = plan(path)
-    batches = [*read(shard, pattern=GPT2, special_tokens=[], batch_bytes=1000, skipped=Skipped())]
+    batches = [*read(shard, CountSettings(GPT2), 1000, Skipped())]
     assert max(len(text.data) for batch in batches for text in batch.texts) < 200_000  # one block, unpacked
     assert len(batches) > 1
     assert [batch.read for batch in batches] == sorted(batch.read for batch in batches)

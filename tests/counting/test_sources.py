@@ -6,6 +6,7 @@ import pickle
 import re
 import sys
 import zipfile
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe import Source, count, plan
-from hf_bpe.counting._locations import file_kind
 from support.cases import case
 
 fsspec = pytest.importorskip("fsspec")
@@ -267,19 +267,21 @@ KINDS = [
     ("a.jsonl.zst", ("jsonl", "zstd")),
     ("dir.gz/a.ndjson", ("jsonl", None)),
     ("a.parquet", ("parquet", None)),
-    ("a.gz", (None, "gzip")),
-    ("a.md.zst", (None, "zstd")),
-    ("a", (None, None)),
-    ("dir.txt/a", (None, None)),
+    ("a.gz", ("text", "gzip")),
+    ("a.md.zst", ("text", "zstd")),
+    ("a", ("text", None)),
+    ("dir.txt/a", ("text", None)),
     ("s3://bucket/a.jsonl", ("jsonl", None)),
     ("https://example.com/a.jsonl.gz?download=true", ("jsonl", "gzip")),
 ]
 
 
 def test_the_name_tells_format_and_compression():
+    [shard] = plan(["low"])
     for name, kind in KINDS:
+        named = replace(shard, name=name)
         with case(name):
-            assert file_kind(name) == kind
+            assert (named.format, named.compression) == kind
 
 
 def test_a_shard_knows_how_its_file_is_read(here):
@@ -364,9 +366,11 @@ def test_a_key_tells_what_is_read_and_how():
         Source("a.txt", errors="bytes"),
         Source("a.txt", on_error="skip"),
         Source("a.txt", max_document_bytes=9),
+        Source("a.txt", max_line_bytes=5),
     ]
     keys = {shard.key, *(shard.key for shard in plan(others)), *(shard.key for shard in plan("a.txt", shard_bytes=2))}
     assert len(keys) == 1 + len(others) + 3
+    assert "268435456" not in shard.key  # the default of max_line_bytes is left out, so that old keys stay valid
 
 
 @pytest.mark.parametrize("is_url", [False, True])

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from hf_bpe import WordCounts
 from hf_bpe.counting import _word_counts as counts_module
-from hf_bpe.counting._runs import RunOfCounts
-from hf_bpe.counting._word_counts import merge_all
 from hf_bpe.pretokenizers import UNICODE_VERSION
 from support.cases import case
 
@@ -155,25 +153,17 @@ def test_wrong_words_weights_and_mixed_settings_are_refused():
             call()
 
 
-def test_a_count_past_64_bits_is_refused():
-    counts = WordCounts({"low": 2**63})
-    with pytest.raises(OverflowError, match="more than 2\\*\\*64 - 1 times"):
-        counts.merge(counts)
-    assert counts.merge(WordCounts({"low": 2**63 - 1})).top(1) == [(b"low", 2**64 - 1)]
-
-
-def test_any_number_of_runs_is_merged_a_few_at_a_time(monkeypatch, tmp_path):
+def test_any_number_of_counts_is_merged_a_few_at_a_time(monkeypatch):
     monkeypatch.setattr(counts_module, "FAN_IN", 3)
-    runs = [RunOfCounts({b"low": number, bytes([number]): 1}).read(1000) for number in range(1, 30)]
-    merged = merge_all(runs, folder=tmp_path)
+    first, *others = [WordCounts({b"low": number, bytes([number]): 1}) for number in range(1, 30)]
     expected = {b"low": sum(range(1, 30)), **{bytes([number]): 1 for number in range(1, 30)}}
-    assert merged.read(10**6) == RunOfCounts(expected).read(10**6)
-    multiplied = merge_all(runs, [2] * 29)
-    assert multiplied.read(10**6) == RunOfCounts({word: 2 * count for word, count in expected.items()}).read(10**6)
+    assert first.merge(*others) == WordCounts(expected)
+    doubled = WordCounts({word: 2 * count for word, count in expected.items()})
+    assert first.merge(*others, weights=[2] * 29) == doubled
 
 
 def test_long_runs_stay_in_files(monkeypatch, tmp_path):
-    monkeypatch.setattr(counts_module, "_IN_MEMORY", 10)
+    monkeypatch.setattr(counts_module, "IN_MEMORY", 10)
     table = {f"word{number}": number + 1 for number in range(1000)}
     counts = WordCounts({"low": 1}).merge(WordCounts(table))
     assert not isinstance(counts._run, bytes)

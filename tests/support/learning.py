@@ -6,5 +6,13 @@ from hf_bpe.training import _dispatch
 
 def learn_merges(counts, *, max_merges, initial=(), threads=1, alphabet=None, progress=None, **options):
     """Learn merges natively, or in Python where the core is not built."""
-    more = {"threads": threads, "alphabet": alphabet, "progress": progress}
-    return _dispatch.learn_merges(counts, LearningOptions(**options), max_merges=max_merges, initial=initial, **more)
+    start = _dispatch.Start(initial, alphabet=alphabet, threads=threads)
+    return _dispatch.learn_merges(counts, LearningOptions(**options), max_merges, start, progress)
+
+
+def training_bytes(counts, max_merges):
+    """Return the memory that learning takes at most."""
+    return _dispatch.training_bytes(counts, max_merges, _dispatch.Start())
+
+
+learn_parity_merges = _dispatch.learn_parity_merges

@@ -12,7 +12,7 @@ from hf_bpe import Source, plan
 from hf_bpe.counting import _file_formats as formats
 from hf_bpe.counting import _readers as readers
 from hf_bpe.counting._error_policy import Skipped
-from hf_bpe.counting._readers import read
+from hf_bpe.counting._readers import CountSettings, read
 from hf_bpe.pretokenizers import Pattern
 from hf_bpe.reference import count_pre_tokens
 from support.strategies import texts
@@ -26,16 +26,15 @@ PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().comp
 def read_all(source, pattern="gpt2", special_tokens=(), batch_bytes=1 << 20, shard_bytes=2**62, skipped=None):
     """Yield the documents of a source, special tokens left out."""
     skipped = Skipped() if skipped is None else skipped
-    pattern = Pattern.read(pattern)
-    options = {"pattern": pattern, "special_tokens": special_tokens, "batch_bytes": batch_bytes, "skipped": skipped}
+    settings = CountSettings(Pattern.read(pattern), tuple(special_tokens))
     for shard in plan(source, shard_bytes=shard_bytes):
         position = 0
-        for batch in read(shard, **options):
+        for batch in read(shard, settings, batch_bytes, skipped):
             assert batch.texts
             assert position <= batch.read <= (shard.size or batch.read)
             position = batch.read
             for text in batch.texts:
-                yield from text.documents(pattern, special_tokens, 50)
+                yield from text.documents(settings.pattern, special_tokens, 50)
 
 
 def count(source, pattern="gpt2", special_tokens=(), **options):

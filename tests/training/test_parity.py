@@ -15,8 +15,8 @@ from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityOptions
 from hf_bpe.reference._parity import learn_parity_merges as learn_by_definition
 from hf_bpe.training import Parity
-from hf_bpe.training._dispatch import learn_parity_merges
 from support.cases import case
+from support.learning import learn_parity_merges
 from support.profiles import thorough
 
 TEXTS = {"en": ["low lower lowest newest widest " * 9], "fi": ["alempi alin uusin levein "], "el": ["χαμηλά νέο"]}

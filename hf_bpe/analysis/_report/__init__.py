@@ -39,7 +39,7 @@ from hf_bpe.analysis._report.tables import AsRich, as_text
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._provenance import short_digest
-from hf_bpe.counting._count import CountingOptions
+from hf_bpe.counting._count import CountingKeywords
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -144,7 +144,7 @@ def report(
     30.0
     """
     trees = tuple(merge_tree(tokenizer, token) for token in trees_of)
-    options = CountingOptions(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
+    options = CountingKeywords(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
     require_core("reports")
     name = _name(tokenizer) if name is None else name
     [result] = _reports([(name, tokenizer)], texts, reference, translations, options)
@@ -189,7 +189,7 @@ def compare(
         named = [*zip(_unique_names(map(_name, tokenizers)), tokenizers, strict=True)]
     if len(named) < 2:
         raise ValueError(f"tokenizers: expected two or more to compare, got {len(named)}")
-    options = CountingOptions(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
+    options = CountingKeywords(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
     require_core("reports")
     return Comparison(tuple(_reports(named, texts, reference, translations, options)))
 
@@ -204,7 +204,7 @@ def _reports(
     texts: Texts | Mapping[str, Texts],
     reference: str | None,
     translations: bool,
-    options: CountingOptions,
+    options: CountingKeywords,
 ) -> list[Report]:
     pipelines = [as_pipeline(tokenizer) for _, tokenizer in tokenizers]
     added = (token for pipeline in pipelines for token in pipeline.added_tokens.values())

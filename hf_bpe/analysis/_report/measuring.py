@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from hf_bpe.counting._count import CountingOptions, count
+from hf_bpe.counting._count import CountingKeywords, count
 from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._readers import read
+from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._sources import Shard, Source, TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._encoder import Options
@@ -187,7 +188,7 @@ def _short_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def count_group(
-    name: str, group: Group, cuts: Sequence[Cut], specials: Sequence[str], options: CountingOptions
+    name: str, group: Group, cuts: Sequence[Cut], specials: Sequence[str], options: CountingKeywords
 ) -> list[WordCounts]:
     """Return the counts of a group for each way of splitting."""
     if isinstance(group, WordCounts):
@@ -228,7 +229,7 @@ class _NormalizedDocuments:
         # At a safe cut nothing composes with the text after it, because that is white space. But what strips or
         # replaces text must see all of it between two special tokens.
         pattern = cut.pattern if cut.normalizer.is_local else Pattern(None)
-        for batch in read(shard, pattern=pattern, special_tokens=specials, batch_bytes=_PIECE, skipped=skipped):
+        for batch in read(shard, CountSettings(pattern, tuple(specials)), _PIECE, skipped):
             for text in batch.texts:
                 for part in text.documents(pattern, specials):
                     normalized = cut.normalizer.apply(part.decode("utf-8", "surrogateescape"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hf_bpe._utils.arguments import check_ids, checked, optional, short_repr
 from hf_bpe.core._special_tokens import check_special_tokens
-from hf_bpe.counting._count import CountingOptions, count
+from hf_bpe.counting._count import CountingKeywords, count
 from hf_bpe.counting._normalized_texts import normalized_input
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
@@ -89,7 +89,7 @@ class EditingMethods(OwnTokenizer):
         keep: Iterable[int] | None = None,
         vocab_size: int | None = None,
         min_count: int | None = None,
-        **options: Unpack[CountingOptions],
+        **options: Unpack[CountingKeywords],
     ) -> tuple[Self, Remap]:
         """Remove the least used tokens, or all but some; return the smaller tokenizer, and the remap of all ids.
 
