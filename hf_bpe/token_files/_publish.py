@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -223,13 +223,20 @@ def files_to_replace(target: Target, overwrite: bool) -> list[Path]:
     return [path for path in (*target.about_all, *single, *shards) if os.path.lexists(path)]
 
 
+def names_in(manifest: Any) -> list[str]:
+    """Return the names of the files that a manifest lists; none if it is not one of ours."""
+    try:
+        return [name for shard in manifest["shards"] for name in shard["files"]]
+    except (KeyError, TypeError):
+        return []
+
+
 def files_of_manifest(target: Target) -> list[Path]:
     """Return the shards of an earlier run, as its manifest lists them; none if there is no manifest of ours."""
     try:
         with open_own(target.manifest, "rb") as file:
-            manifest = json.loads(file.read())
-        names = [name for shard in manifest["shards"] for name in shard["files"]]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            names = names_in(json.loads(file.read()))
+    except (OSError, ValueError, RecursionError):
         return []
     return [path for path in target.shards_there() if path.name in names]
 

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from hf_bpe._utils.input_files import parse_json
 from hf_bpe._utils.messages import without_credentials
@@ -32,6 +31,7 @@ from hf_bpe._utils.object_stores import (
 from hf_bpe._utils.paths import is_url
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, with_urls
+from hf_bpe.token_files._publish import names_in
 from hf_bpe.token_files._resume.record import LOG
 from hf_bpe.token_files._run_job import run_job
 
@@ -156,7 +156,7 @@ class _Store:
         new = [Path(path) for path in written.files]
         about = [path for path in reversed(target.about_all) if path.exists()]
         names = {path.name for path in new}
-        replaced = {*_files_of(old)} - names if overwrite else set()
+        replaced = {*names_in(old)} - names if overwrite else set()
         if target.shard_tokens is not None:
             shards = {*self._shards_there(job)} - names
             if overwrite:
@@ -180,13 +180,6 @@ class _Store:
 
     def _parent(self, folder: Path) -> str:
         return self._folder if folder == self._local else self.url(folder)
-
-
-def _files_of(manifest: Any) -> list[str]:
-    try:
-        return [name for shard in manifest["shards"] for name in shard["files"]]
-    except (KeyError, TypeError):
-        return []
 
 
 def _digest(job: Job) -> str | None:
