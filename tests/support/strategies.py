@@ -157,9 +157,9 @@ def hostile_models(draw):
 training_options = st.fixed_dictionaries(
     {
         "tie_break": st.sampled_from(["lexicographic", "huggingface"]),
-        "min_frequency": st.integers(0, 3),
-        "max_token_bytes": st.none() | st.integers(4, 12),
-        "length_penalty": st.sampled_from([0.0, 0.0, 0.5]),
+        "min_frequency": st.integers(0, 6),
+        "max_token_bytes": st.none() | st.integers(1, 9) | st.integers(4, 12),
+        "length_penalty": st.sampled_from([0.0, 0.0, 0.5, 3.0]),
     }
 )
 superword_limits = st.fixed_dictionaries({"max_words": st.none() | st.integers(1, 4), "colon_space": st.booleans()})

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from hf_bpe.token_files import _documents as documents
-from hf_bpe.token_files import merge_manifests
 from support.token_files import END, set_limits, write_jsonl
 
 TEXTS = [
@@ -28,9 +27,8 @@ def expected(tokenizer):
     return [[*tokenizer.encode(text, split_special_tokens=True), tokenizer.eos_token_id] for text in TEXTS if text]
 
 
-def rows(*written):
-    arrays = [(np.load(each.ids), np.load(each.offsets)) for each in written if each.files]
-    return [part.tolist() for ids, offsets in arrays for part in np.split(ids, offsets[1:-1])]
+def rows(written):
+    return [part.tolist() for part in np.split(np.load(written.ids), np.load(written.offsets)[1:-1])]
 
 
 def lines(ensure_ascii=True):
@@ -46,13 +44,6 @@ def test_each_line_of_json_is_a_document(tokenizer, expected, tmp_path, ensure_a
             written = tokenizer.encode_files(tmp_path / name, tmp_path / "out.npy", **options)
             assert rows(written) == expected
             assert written.num_documents == len(expected)
-
-
-def test_each_line_is_in_one_part(tokenizer, expected, tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(lines())
-    parts = [tokenizer.encode_files(tmp_path / "a.jsonl", tmp_path / "c.npy", shard=(part, 6)) for part in range(6)]
-    assert rows(*parts) == expected
-    assert merge_manifests(tmp_path / "c.npy").num_documents == len(expected)
 
 
 def test_each_row_of_parquet_is_a_document(tokenizer, expected, tmp_path):

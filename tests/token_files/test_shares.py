@@ -92,7 +92,7 @@ def ids_in(path):
 
 @settings(max_examples=by_profile(quick=15, thorough=200))
 @given(
-    files=st.lists(st.lists(st.text("low 你\n", max_size=20), max_size=8), min_size=1, max_size=4),
+    files=st.lists(st.lists(st.text("low 你\n\r\x85\u2028", max_size=20), max_size=8), min_size=1, max_size=4),
     number=st.integers(1, 9),
     is_packed=st.sampled_from([None, 5]),
 )

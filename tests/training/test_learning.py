@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import ChainMap
 
 import pytest
 from hypothesis import given, settings
@@ -13,18 +14,9 @@ from hf_bpe.conversion import read_gpt2
 from support.learning import learn_merges, training_bytes
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT
-from support.strategies import corpora, initial_merges, tie_breaks
+from support.strategies import corpora, initial_merges, superword_limits, training_options
 
-options = st.fixed_dictionaries(
-    {
-        "tie_break": tie_breaks,
-        "min_frequency": st.integers(0, 6),
-        "max_token_bytes": st.none() | st.integers(1, 9),
-        "length_penalty": st.sampled_from([0.0, 0.0, 0.5, 3.0]),
-        "max_words": st.none() | st.integers(1, 3),
-        "colon_space": st.booleans(),
-    }
-)
+options = st.builds(lambda *parts: dict(ChainMap(*parts)), training_options, superword_limits)
 
 
 @settings(max_examples=by_profile(quick=40, thorough=120))

@@ -106,10 +106,6 @@ def test_weights_are_exact():
     assert models[0].merges == models[1].merges
 
 
-class Stop(Exception):
-    pass
-
-
 @pytest.mark.parametrize("stop_at", ["counting", "merging"])
 def test_interrupted_training_resumes_with_the_same_result(tmp_path, stop_at):
     options = {"num_merges": 200, "superwords": Superwords(after=[20, 150])}
@@ -122,9 +118,9 @@ def test_interrupted_training_resumes_with_the_same_result(tmp_path, stop_at):
 
         def stop(event, events=events):
             if event.stage == stop_at and next(events, None) is None:
-                raise Stop
+                raise InterruptedError
 
-        with contextlib.suppress(Stop):
+        with contextlib.suppress(InterruptedError):
             assert train(file, work_dir=tmp_path / "work", callback=stop, **options) == expected
     assert train(file, work_dir=tmp_path / "work", **options) == expected
     assert train(file, work_dir=tmp_path / "work", **options) == expected

@@ -171,10 +171,6 @@ def test_too_little_memory_is_refused_with_advice(monkeypatch):
 # Interrupt and resume.
 
 
-class Stop(Exception):
-    pass
-
-
 @pytest.mark.parametrize("tie_break", TIES)
 def test_training_resumes_from_its_folder(tmp_path, tie_break, monkeypatch):
     monkeypatch.setattr(merge_log, "_SECONDS", 0)
@@ -185,9 +181,9 @@ def test_training_resumes_from_its_folder(tmp_path, tie_break, monkeypatch):
 
     def stop(event):
         if event.stage == "merging" and event.done > 0:
-            raise Stop
+            raise InterruptedError
 
-    with pytest.raises(Stop):
+    with pytest.raises(InterruptedError):
         train(tmp_path / "text.txt", 600, callback=stop, **options)
     assert log.read_bytes().splitlines()
     with log.open("ab") as file:
