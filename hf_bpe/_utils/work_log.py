@@ -40,12 +40,14 @@ class LogKind(NamedTuple):
         format: the first value of the first line, which tells our log from another file of this name.
         work: what the log is of, for messages.
         again: how to start over, for messages, with `{path}` and `{folder}`.
+        patience: how many seconds to wait for another process.
     """
 
     name: str
     format: str
     work: str
     again: str
+    patience: float = 0
 
 
 class WorkLog(Generic[Line]):
@@ -57,7 +59,6 @@ class WorkLog(Generic[Line]):
         settings: what the work depends on, as JSON values; none is called "format".
         parse: returns the value of a line; raises a ValueError for a damaged one.
         check: called with the values of all lines before anything is written.
-        patience: how many seconds to wait for another process.
 
     Attributes:
         lines: the values of the complete lines after the first.
@@ -76,14 +77,13 @@ class WorkLog(Generic[Line]):
         settings: Mapping[str, Any],
         parse: Callable[[str], Line],
         check: Callable[[Sequence[Line]], object] = len,
-        patience: float = 0,
     ) -> None:
         self.path, self._folder, self._kind = folder / kind.name, folder, kind
         assert "format" not in settings, "the format is that of the log"
         header = {"format": kind.format, **settings}
         self._file: FileIO | None = None
         check_output("work_dir", folder).mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(folder / _LOCK, patience)
+        self._lock = _locked(folder / _LOCK, kind.patience)
         try:
             self.lines = self._open(header, parse)
             check(self.lines)

@@ -8,13 +8,13 @@ FOLDER/SAVE/0, 1, ... what is left by a process that was killed before its first
 
 import itertools
 import os
+import pathlib
 import shutil
 import signal
 import sys
 from pathlib import Path
 
 from support.samples import CORPUS, SPECIALS
-from support.system_calls import replace_system_call
 
 TEXTS = ["lowest of the low<|endoftext|>", " newest 12345 你好<pad>", "widest\r\n\t it's", "<|user|>low<|x|> merges"]
 
@@ -110,7 +110,10 @@ def kill_before_move(number, calls_of_os=("replace", "unlink")):
         return call
 
     for name in calls_of_os:
-        replace_system_call(name, counted(getattr(os, name)))
+        function = counted(getattr(os, name))
+        setattr(os, name, function)
+        if sys.version_info < (3, 11):  # whose pathlib keeps the functions of `os` as they were when it was imported
+            setattr(pathlib._NormalAccessor, name, staticmethod(function))
 
 
 def kill_at_every_moment(name, root):

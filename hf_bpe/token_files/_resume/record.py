@@ -28,7 +28,7 @@ _SHARD = {"files": _SIZES, "tokens": int, "rows": int, "details": {...: object},
 _TOTALS = {"tokens": int, "documents": int, "read": int, "skipped": SKIPPED}
 _LINE = {"shard": _SHARD, "next": (int, int, int), "totals": _TOTALS}
 Line: TypeAlias = dict[str, Any]  # of the shape of _LINE
-_KIND = LogKind(LOG, "hf_bpe encoding 1", "run", "delete {folder} to encode again")
+_KIND = LogKind(LOG, "hf_bpe encoding 1", "run", "delete {folder} to encode again", _PATIENCE)
 
 
 class Position(NamedTuple):
@@ -73,7 +73,7 @@ class RunLog:
         is_begun = os.path.lexists(path) and (path.is_symlink() or path.stat().st_size > 0)
         if not is_begun and self.pieces.exists() and any(self.pieces.iterdir()):  # of who knows what
             raise ValueError(f"{self.pieces} has files, but {path} is missing; delete {folder} to encode again")
-        self._log = WorkLog(folder, _KIND, settings, _parse, self._check, _PATIENCE)
+        self._log = WorkLog(folder, _KIND, settings, _parse, self._check)
         self._lines = self._log.lines
 
     def _check(self, lines: Sequence[Line]) -> None:
