@@ -21,11 +21,7 @@ _OUTPUT_URL = re.compile(rf"(?:{_SCHEME}:)*{_SCHEME}[/{re.escape(os.sep)}]")
 
 @dataclass(frozen=True)
 class Location:
-    """A local path, or a URL that fsspec reaches, which as a str has no user and password. `parse` makes it.
-
-    >>> print(*map(Location.parse, ["file:///tmp/a%20b.txt", "http://user:secret@host/a.txt"]))
-    /tmp/a b.txt http://…@host/a.txt
-    """
+    """A local path, or a URL that fsspec reaches, which as a str has no user and password. `parse` makes it."""
 
     address: str
     is_url: bool
@@ -52,12 +48,7 @@ def is_url(name: str) -> bool:
 
 
 def output_url(value: str | os.PathLike[str]) -> str | None:
-    """Return the URL that an output is, also if pathlib has shortened it; None for a local path.
-
-    >>> from pathlib import Path
-    >>> output_url(Path("s3://bucket/ids.npy")), output_url("hdfs:///x"), output_url("a:b.npy")
-    ('s3://bucket/ids.npy', 'hdfs:///x', None)
-    """
+    """Return the URL that an output is, also if pathlib has shortened it; None for a local path."""
     path = os.fspath(value)
     if _OUTPUT_URL.match(path) is None:
         return None

@@ -35,10 +35,7 @@ def threads_of(num_workers: int | None) -> int:
 
 
 def default_threads() -> int:
-    """Return the default number of encoding threads: one per core, unless the variables of `tokenizers` say otherwise.
-
-    These environment variables are `TOKENIZERS_PARALLELISM`, which can be false, and `RAYON_NUM_THREADS`.
-    """
+    """Return the default number of encoding threads: one per core, unless variables of `tokenizers` say otherwise."""
     if os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in ("false", "off", "no", "n", "f", "0"):
         return 1
     wished = os.environ.get("RAYON_NUM_THREADS", "")

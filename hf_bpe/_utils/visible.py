@@ -118,11 +118,7 @@ def pieces(token: bytes) -> list[VisiblePart]:
 
 
 def fold(shown: Iterable[VisiblePart]) -> list[VisiblePart]:
-    r"""Return pieces in which a long run of one sign is the sign and a number.
-
-    >>> "".join(piece.text for piece in fold(pieces(b"x" + b" " * 83)))
-    'x·×83'
-    """
+    """Return pieces in which a long run of one sign is the sign and a number, as in `·×83`."""
     folded = []
     for piece, run in groupby(shown):
         count = len([*run])
@@ -132,11 +128,7 @@ def fold(shown: Iterable[VisiblePart]) -> list[VisiblePart]:
 
 
 def plain(token: bytes) -> str:
-    r"""Return a token as visible text without colors.
-
-    >>> plain(b" the\n")
-    '·the↵'
-    """
+    """Return a token as visible text without colors."""
     return "".join(piece.text for piece in pieces(token))
 
 
@@ -181,11 +173,7 @@ def page(title: str, content: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with a noun, which has a plural by s.
-
-    >>> counted(1, "token"), counted(2000, "token")
-    ('1 token', '2,000 tokens')
-    """
+    """Return a number with a noun, which has a plural by s: "2,000 tokens"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -2,10 +2,8 @@
 
 import pytest
 from contract.artifacts import ARTIFACTS, OF_CHARACTERS
-from contract.loading import explained, load, made, mismatches, new_folder
+from contract.loading import explained, load, mismatches, new_folder
 from contract.ways_to_load import AFTERWARDS, FOR_OURS, WAYS_TO_LOAD, afterwards
-
-from hf_bpe import BPETokenizer
 
 ACCELERATED = ("accelerate", "accelerate(any class)", "BPETokenizerFast", "patch_transformers")
 
@@ -91,8 +89,3 @@ def test_tokenizer_is_the_same_afterwards(artifact, way):
         if found:
             problems.append(f"{name}: {explained(found)}")
     assert not problems, "\n".join(problems)
-
-
-def test_made_artifacts_are_found(tmp_path):
-    assert isinstance(load("train", "from_pretrained"), BPETokenizer)
-    assert made("train").joinpath("tokenizer.json").exists()
