@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hf_bpe._utils.visible import printable
 from hf_bpe.cli import app
-from support.commands import run
+from support.commands import error, run
 from support.samples import make_tokenizer
 
 NASTY = "a\x1b[31m\x07\x9b2J\u202e"
@@ -71,7 +70,11 @@ def test_output_has_no_control_characters(names, command, tmp_path):
     shutil.rmtree(tmp_path)
 
 
-def test_printable_keeps_text_and_numbers_control_characters():
-    assert printable("naïve 你好\tמה\n👩‍👩‍👧") == "naïve 你好\tמה\n👩‍👩‍👧"
-    assert printable(NASTY) == "a<U+001B>[31m<U+0007><U+009B>2J<U+202E>"
-    assert printable("\udcff\u2028") == "<ff><U+2028>"
+def test_names_keep_text_and_show_control_characters(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, shown in (
+        ("naïve 你好\tמה👩‍👩‍👧", "naïve 你好\tמה👩‍👩‍👧"),
+        (NASTY, "a<U+001B>[31m<U+0007><U+009B>2J<U+202E>"),
+        ("\udcff\u2028", "<ff><U+2028>"),
+    ):
+        assert error("merge-counts", name, "-o", "out.counts") == f"{shown}: No such file or directory"

@@ -229,7 +229,8 @@ def _make_report(measured: Measure, reference: str, translations: bool) -> Repor
     """Return a report without a name and the files."""
     model = measured.pipeline.model
     has_words = model.pattern is not None
-    total = Totals(*map(sum, zip(*measured.totals.values(), strict=True)))
+    sums, usage = zip(*measured.totals.values(), strict=True)
+    total = Totals(np.sum(sums, axis=0), np.sum(usage, axis=0))
     groups = [Figures.of(group, totals.sums.sum(axis=0), has_words) for group, totals in measured.totals.items()]
     # Ordered by bytes, so that the order does not depend on the tokenizer; unnamed scripts are last.
     used = [number for number in range(len(SCRIPTS)) if total.sums[number, TOKENS] > 0]
