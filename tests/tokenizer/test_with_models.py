@@ -1,11 +1,15 @@
-"""The tokenizer where models are trained and run: collators, Trainer, pipelines, generation, streams.
+"""The tokenizer where models are trained and run: collators, Trainer, pipelines, generation, streams, loops of others.
 
 The models are tiny and random. What they are asked through our tokenizer and through a fast tokenizer made from our
-tokenizer.json must be the same.
+tokenizer.json must be the same. The packages of others are not among those of the tests; CONTRIBUTING.md says how to
+install them.
 """
 
+import importlib.util
+import sys
 import threading
 
+import numpy as np
 import pytest
 import transformers
 from transformers import (
@@ -22,8 +26,10 @@ from transformers import (
     pipeline,
 )
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPETokenizer, accelerate
 from support.patience import PATIENCE
+from support.profiles import thorough
+from support.project import ROOT
 from support.samples import SHORT_CORPUS
 
 torch = pytest.importorskip("torch", reason="models need torch")
@@ -31,6 +37,10 @@ torch = pytest.importorskip("torch", reason="models need torch")
 TEXTS = ["lowest 你好", "the newest<|endoftext|>", "widest of the low 👋 and much more than that"]
 TEXT = "newest 你好 👋 low\nwidest, 你 好 e\u0301 end"
 SPECIALS = ["<|endoftext|>", "<pad>", "<mask>", "<|user|>"]
+TEMPLATE = (
+    "{% for message in messages %}<|user|>{{ message.content }}{{ eos_token }}{% endfor %}"
+    "{% if add_generation_prompt %}<|user|>{% endif %}"
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +52,19 @@ def tokenizer():
         pad_token="<pad>",
         mask_token="<mask>",
         model_max_length=64,
-        chat_template="{% for message in messages %}<|user|>{{ message.content }}{% endfor %}",
+        chat_template=TEMPLATE,
     )
 
 
 @pytest.fixture(scope="module")
-def fast(tokenizer, tmp_path_factory):
+def folder(tokenizer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved")
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def fast(folder):
     return PreTrainedTokenizerFast.from_pretrained(folder)
 
 
@@ -242,3 +257,116 @@ def test_iterator_streamer_gives_whole_characters(model, tokenizer):
     assert "".join(pieces) == TEXT
     assert "\ufffd" not in "".join(pieces)
     assert len([piece for piece in pieces if piece]) > 4
+
+
+# Loops of others
+
+
+PLAIN_TEXTS = ["lowest 你好", "the newest e\u0301", "widest of the low 👋 and more than that", "what is newer"]
+quiet = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+
+
+@pytest.fixture(params=["BPETokenizer", "BPETokenizerFast"])
+def either(request, folder):
+    if request.param == "BPETokenizer":
+        return BPETokenizer.from_pretrained(folder)
+    return accelerate(PreTrainedTokenizerFast.from_pretrained(folder))
+
+
+@thorough
+@quiet
+@pytest.mark.parametrize("packing", [False, True])
+@pytest.mark.parametrize("kind", ["text", "messages"])
+def test_sft_trainer_learns_from_the_same_ids(either, fast, tmp_path, kind, packing):
+    trl = pytest.importorskip("trl")
+    datasets = pytest.importorskip("datasets")
+    rows = {
+        "text": [{"text": text} for text in PLAIN_TEXTS * 3],
+        "messages": [
+            {"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": text}]}
+            for text in PLAIN_TEXTS * 3
+        ],
+    }[kind]
+
+    def trained(tokenizer, name):
+        options = {"max_length": 32, "packing": packing, "max_steps": 2, "per_device_train_batch_size": 2}
+        args = trl.SFTConfig(output_dir=str(tmp_path / name), use_cpu=True, bf16=False, report_to=[], **options)
+        model, data = make_model(tokenizer, "GPT2LMHeadModel"), datasets.Dataset.from_list(rows)
+        trainer = trl.SFTTrainer(model, args, None, data, None, tokenizer)
+        loss = trainer.train().training_loss
+        return [[*row["input_ids"]] for row in trainer.train_dataset], loss
+
+    assert trained(either, "ours") == trained(fast, "theirs")
+
+
+@thorough
+@quiet
+def test_sentence_transformers_embed_texts_alike(either, fast, tmp_path):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    model = make_model(either, "BertModel")
+    embeddings = []
+    for name, each in (("ours", either), ("theirs", fast)):
+        model.save_pretrained(tmp_path / name)
+        each.save_pretrained(tmp_path / name)
+        loaded = sentence_transformers.SentenceTransformer(str(tmp_path / name), device="cpu")
+        if isinstance(each, BPETokenizer):
+            assert isinstance(loaded.tokenizer, BPETokenizer)  # it comes with the model
+        loaded[0].processor = each
+        assert loaded.tokenizer is each
+        embeddings.append(loaded.encode([*PLAIN_TEXTS, ""]))
+        loaded.save_pretrained(str(tmp_path / f"{name} again"))
+    assert np.array_equal(*embeddings)
+    again = sentence_transformers.SentenceTransformer(str(tmp_path / "ours again"), device="cpu")
+    assert np.array_equal(again.encode([*PLAIN_TEXTS, ""]), embeddings[0])
+
+
+@thorough
+@quiet
+def test_harness_scores_texts_alike(either, fast):
+    huggingface = pytest.importorskip("lm_eval.models.huggingface")
+    from lm_eval.api.instance import Instance
+
+    model = make_model(either, "GPT2LMHeadModel")
+
+    def requests(kind, arguments):
+        return [Instance(kind, {}, each, number) for number, each in enumerate(arguments)]
+
+    results = []
+    for each in (either, fast):
+        harness = huggingface.HFLM(pretrained=model, tokenizer=each, batch_size=2, device="cpu", max_length=64)
+        pairs = [(text, more) for text in ("", *PLAIN_TEXTS) for more in (" low", " 你好 newest")]
+        stop = {"until": ["low", "\n"], "max_gen_toks": 8}
+        results.append(
+            [
+                harness.loglikelihood(requests("loglikelihood", pairs), disable_tqdm=True),
+                harness.loglikelihood_rolling(requests("loglikelihood_rolling", [(t,) for t in PLAIN_TEXTS]), True),
+                harness.generate_until(requests("generate_until", [(t, dict(stop)) for t in PLAIN_TEXTS]), True),
+                harness.apply_chat_template([{"role": "user", "content": PLAIN_TEXTS[0]}]),
+            ]
+        )
+    assert results[0] == results[1]
+
+
+@thorough
+@quiet
+@pytest.mark.parametrize("workers", [0, 2] if sys.platform.startswith("linux") else [0])
+def test_packed_stream_holds_the_ids_of_all_documents(folder, tmp_path, workers, monkeypatch):
+    spec = importlib.util.spec_from_file_location("stream_packed", ROOT / "examples" / "stream_packed.py")
+    example = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "stream_packed", example)
+    spec.loader.exec_module(example)
+    tokenizer = BPETokenizer.from_pretrained(folder)
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for number, file in enumerate(files):
+        file.write_text("\n".join(f"{text} {number}" for text in PLAIN_TEXTS * 100) + "\n\n", encoding="utf-8")
+    shares = [files] if workers == 0 else [[file] for file in files]
+    expected = []
+    for share in shares:
+        lines = [line for file in share for line in file.read_text(encoding="utf-8").split("\n") if line]
+        rows = tokenizer.encode_to_lists(lines, split_special_tokens=True)
+        ids = [token_id for row in rows for token_id in (*row, tokenizer.eos_token_id)]
+        expected += [ids[start : start + 16] for start in range(0, len(ids) - 15, 16)]
+    loader = torch.utils.data.DataLoader(
+        example.PackedSequences(tokenizer, files, 16), batch_size=None, num_workers=workers
+    )
+    assert sorted(row["input_ids"].tolist() for row in loader) == sorted(expected)
