@@ -12,7 +12,6 @@ from tokenizers import normalizers, processors
 from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.formats._folder import write as writing
 from hf_bpe.formats._folder.verify import LoadedFile
 from hf_bpe.formats._verification.mismatch import Comparison
 from hf_bpe.formats._verification.sides import side_of_loaded
@@ -114,8 +113,8 @@ def test_damaged_tokenizer_json_leaves_the_old_files(tmp_path, monkeypatch, dama
     tokenizer = BPETokenizer(model=BPEModel(BYTES | {256: b"lo", 257: b"12"}, merges, (), r"\d|\D+"))
     tokenizer.save_pretrained(tmp_path)
     before = snapshot(tmp_path)
-    whole = writing.render_tokenizer_json
-    monkeypatch.setattr(writing, "render_tokenizer_json", lambda definition: damage(whole(definition)))
+    damaged = damage(tokenizer.backend_tokenizer.to_str(pretty=True))
+    monkeypatch.setattr("hf_bpe.formats._folder.write.render_tokenizer_json", lambda definition: damaged)
     with pytest.raises(ValueError, match=rf"(?s)tokenizers\.Tokenizer\.from_file {message}.*save with verify=False"):
         tokenizer.save_pretrained(tmp_path)
     assert snapshot(tmp_path) == before
