@@ -28,7 +28,10 @@ def test_rows_are_decoded_as_each_is(tokenizer, data, skip):
     assert tokenizer.batch_decode(rows, skip_special_tokens=skip) == expected
     assert tokenizer.decode(rows, skip_special_tokens=skip) == expected
     assert [tokenizer.decode(row, skip_special_tokens=skip) for row in rows] == expected
-    assert tokenizer.batch_decode([np.array(row, np.int32) for row in rows], skip_special_tokens=skip) == expected
+    assert tokenizer.decode_to_texts(rows, skip_special_tokens=skip) == expected
+    arrays = [np.array(row, np.int32) for row in rows]
+    assert tokenizer.batch_decode(arrays, skip_special_tokens=skip) == expected
+    assert tokenizer.decode_to_texts(arrays, skip_special_tokens=skip) == expected
 
 
 def test_decode_accepts_ids_of_all_kinds(tokenizer):

@@ -61,8 +61,6 @@ long_bytes = st.lists(
 ).map(b"".join)
 """Mostly ASCII, and long enough for vector instructions."""
 
-pattern_names = st.sampled_from(sorted(NAMES))
-
 CHAINS = [
     Pattern.parse([Digits(individual_digits=True), ByteLevel(use_regex=True)]).canonical,
     Pattern.parse([Split(r"\p{N}{1,3}"), Split("[一-龥]+", "MergedWithNext"), Punctuation("Contiguous")]).canonical,

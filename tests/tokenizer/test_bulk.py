@@ -1,15 +1,20 @@
-"""The bulk API of BPETokenizer gives the ids of its calls, in arrays, lists and files."""
+"""The bulk API of BPETokenizer gives the ids of its calls, and of tiktoken, in arrays, lists and files."""
 
 import itertools
+import logging
 import pickle
+from itertools import accumulate, chain
 
 import numpy as np
 import pytest
+import tiktoken
 from hypothesis import given
-from hypothesis import strategies as st
+from tiktoken.load import load_tiktoken_bpe
 
 from hf_bpe import BPEModel, BPETokenizer
+from hf_bpe.pretokenizers import PATTERNS
 from support.cases import case
+from support.profiles import by_profile, scaled, thorough
 from support.samples import make_tokenizer
 from support.strategies import any_bytes
 
@@ -52,24 +57,16 @@ def test_padding_needs_a_token_where_rows_differ(tokenizer):
     assert bare.encode_to_padded(["a", "b"])[1].tolist() == [[1], [1]]
 
 
-@given(rows=st.lists(st.lists(st.integers(0, 300), max_size=20), max_size=4), skip=st.booleans())
-def test_decoding_many_is_decoding_each(tokenizer, rows, skip):
-    expected = [tokenizer.decode(row, skip_special_tokens=skip) for row in rows]
-    assert tokenizer.decode_to_texts(rows, skip_special_tokens=skip) == expected
-    assert [
-        tokenizer.decode_bytes(row, skip_special_tokens=skip).decode("utf-8", "replace") for row in rows
-    ] == expected
-    arrays = [np.array(row, np.uint16) for row in rows]
-    assert tokenizer.decode_to_texts(arrays, skip_special_tokens=skip) == expected
-
-
-def test_unk_token_stays_where_special_tokens_are_skipped(tokenizer):
+def test_unk_token_stays_where_special_tokens_are_skipped(tokenizer, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
     known = BPETokenizer(model=tokenizer.model, unk_token="<pad>")
     ids = [97, 10_000, known.eos_token_id, known.unk_token_id]
     assert known.decode_bytes(ids) == b"a<pad><|endoftext|><pad>"
     assert known.decode_bytes(ids, skip_special_tokens=True) == b"a<pad>"
     assert known.decode_to_texts([ids], skip_special_tokens=True) == ["a<pad>"]
+    assert "10000" not in caplog.text
     assert tokenizer.decode_bytes([97, 10_000, 98]) == b"ab"
+    assert "id 10000 is not in the vocabulary" in caplog.text
     for below in range(-300, 0):
         assert known.decode_bytes([97, below], skip_special_tokens=True) == b"a<pad>"
         assert known.convert_ids_to_tokens([97, below], skip_special_tokens=True) == ["a", "<pad>"]
@@ -83,3 +80,35 @@ def test_ids_beyond_16_bits_are_written_in_32(tmp_path):
     ids = np.load(tokenizer.encode_files(tmp_path / "a.txt", tmp_path / "out.npy").ids)
     assert ids.dtype == np.uint32
     assert ids.tolist() == tokenizer.encode("low<|x|>") == [*b"low", 66_000]
+
+
+REAL_TEXTS = ["english", "code", "multilingual", "nonlatin", "docs"]
+CHARACTERS = by_profile(quick=300_000, thorough=3_000_000)
+"""The length of each real text that is encoded whole."""
+
+
+@scaled
+@pytest.mark.usefixtures("native")
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("r50k", "gpt2"),
+        pytest.param("cl100k", "cl100k", marks=thorough),
+        pytest.param("o200k", "o200k", marks=thorough),
+    ],
+)
+def test_ids_of_real_texts_are_those_of_tiktoken(test_data, name, pattern):
+    ranks = load_tiktoken_bpe(str(test_data / "tiktoken" / f"{name}_base.tiktoken"))
+    peer = tiktoken.Encoding(name, pat_str=PATTERNS[pattern], mergeable_ranks=ranks, special_tokens={})
+    ours = BPETokenizer.convert_from(peer)
+    for text in REAL_TEXTS:
+        whole = (test_data / "text" / f"{text}.txt").read_text(encoding="utf-8")[:CHARACTERS]
+        documents = whole.split("<|endoftext|>")
+        ids, offsets = ours.encode_to_numpy(documents)
+        expected = peer.encode_ordinary_batch(documents)
+        assert offsets.tolist() == [0, *accumulate(map(len, expected))]
+        np.testing.assert_array_equal(ids, np.fromiter(chain.from_iterable(expected), np.uint32, len(ids)))
+        # As one string, in which the separator is text.
+        ids, _ = ours.encode_to_numpy([whole])
+        np.testing.assert_array_equal(ids, np.array(peer.encode_ordinary(whole), np.uint32))
+        assert ours.decode_bytes(ids) == whole.encode()

@@ -25,7 +25,6 @@ CHAIN = Normalizer.parse(
         ],
     }
 ).canonical
-TEXT = "  Ｌow  LOWER ½ É\n e\u0301<|endoftext|> Ａ "
 
 
 @pytest.fixture(params=[LOWERCASE, CHAIN])

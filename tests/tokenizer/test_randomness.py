@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from hf_bpe import BPETokenizer, BPETokenizerFast
 from support.cases import case
-from support.commands import error, run
 from support.strategies import any_texts
 
 CORPUS = ["low low low lower lower widest widest newest newest newest 你好 你好<|endoftext|>the lowest of the low"]
@@ -46,14 +45,6 @@ def test_bulk_methods_agree_and_batches_continue(tokenizer, texts, seed):
 def test_zero_is_plain_encoding(tokenizer):
     for zero in (0, 0.0):
         assert tokenizer.encode_to_lists(TEXTS, seed=1, dropout=zero) == tokenizer.encode_to_lists(TEXTS)
-
-
-def test_certain_dropout_gives_bytes_and_leaves_special_tokens(tokenizer):
-    special = {*tokenizer.all_special_ids}
-    rows = tokenizer.encode_to_lists(TEXTS, dropout=1, seed=0)
-    plain = tokenizer.encode_to_lists(TEXTS)
-    assert all(token_id < 256 or token_id in special for row in rows for token_id in row)
-    assert [[i for i in row if i in special] for row in rows] == [[i for i in row if i in special] for row in plain]
 
 
 def test_seeds_and_numbers_of_texts_make_a_difference(tokenizer):
@@ -148,27 +139,3 @@ def test_files_have_the_ids_of_bulk_methods(tokenizer, sources, tmp_path, monkey
         )
     plain = json.loads(tokenizer.encode_files(paths, tmp_path / "z.npy").manifest.read_text())
     assert "seed" not in plain
-
-
-@pytest.mark.parametrize("tokenizer", [None], indirect=True)
-def test_command_takes_the_options(tokenizer, sources, tmp_path):
-    paths, _ = sources
-    tokenizer.save_pretrained(tmp_path / "saved")
-    expected = rows_of(tokenizer.encode_files(paths, tmp_path / "x.npy", dropout=0.25, seed=3))
-    run("encode-files", tmp_path / "saved", *paths, "-o", tmp_path / "y.npy", "--dropout", "0.25", "--seed", "3")
-    ids, offsets = np.load(tmp_path / "y.npy"), np.load(tmp_path / "y.offsets.npy")
-    assert [ids[begin:end].tolist() for begin, end in pairwise(offsets)] == expected
-    assert "seed" in error("encode-files", tmp_path / "saved", paths[0], "-o", tmp_path / "z.npy", "--dropout", "0.1")
-
-
-def test_datasets_map_takes_the_numbers_of_rows(tokenizer):
-    datasets = pytest.importorskip("datasets")
-    rows = datasets.Dataset.from_dict({"text": TEXTS * 3})
-
-    def encode(batch, indices):
-        return {"input_ids": tokenizer.encode_to_lists(batch["text"], dropout=0.3, seed=2, first_text=indices)}
-
-    expected = tokenizer.encode_to_lists(TEXTS * 3, dropout=0.3, seed=2)
-    for size in (1, 5):
-        mapped = rows.map(encode, batched=True, batch_size=size, with_indices=True, load_from_cache_file=False)
-        assert mapped["input_ids"][:] == expected

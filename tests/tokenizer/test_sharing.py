@@ -5,7 +5,6 @@ import gc
 import itertools
 import json
 import multiprocessing
-import os
 import pickle
 import sys
 import threading
@@ -18,7 +17,6 @@ import pytest
 from transformers import AddedToken, AutoTokenizer
 
 from hf_bpe import BPETokenizer
-from hf_bpe.formats._folder import write as writing
 from hf_bpe.token_files import _documents as documents
 from support.cases import case
 from support.patience import PATIENCE
@@ -75,35 +73,6 @@ def test_threads_that_share_a_tokenizer_get_what_one_alone_gets(tokenizer, expec
     assert [ids for ids, *_ in wanted[: len(TEXTS)]] == expected
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(call, range(200))) == wanted
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_child_forked_while_threads_encode_encodes_alike(tokenizer, expected):
-    tokenizer(TEXTS)
-    tokenizer.encode_to_lists(TEXTS, num_workers=4)
-    context = multiprocessing.get_context("fork")
-    stop = threading.Event()
-
-    def encode_until_stopped():
-        while not stop.is_set():
-            tokenizer(TEXTS)
-
-    def encode_and_send(end):
-        end.send([tokenizer(TEXTS)["input_ids"], tokenizer.encode_to_lists(TEXTS, num_workers=4)])
-
-    with ThreadPoolExecutor(2) as pool:
-        running = [pool.submit(encode_until_stopped) for _ in range(2)]
-        try:
-            for _ in range(5):
-                receiver, sender = context.Pipe(duplex=False)
-                child = context.Process(target=encode_and_send, args=(sender,), daemon=True)
-                child.start()
-                assert receiver.poll(PATIENCE), "the child hangs"
-                assert receiver.recv() == [expected, expected]
-                child.join()
-        finally:
-            stop.set()
-    assert all(each.exception() is None for each in running)
 
 
 # Tokens added while others use the tokenizer
@@ -183,13 +152,13 @@ def test_a_copy_made_while_tokens_are_added_has_none_of_them(tokenizer, is_first
 
 def test_a_folder_saved_while_tokens_are_added_is_of_one_moment(tokenizer, tmp_path, monkeypatch):
     add, before = adding(tokenizer), tokenizer.get_vocab()
-    write = writing.render_tokenizer_json
+    write = BPETokenizer._save_pretrained
 
-    def add_and_write(definition):
+    def add_and_write(*arguments):
         add()
-        return write(definition)
+        return write(*arguments)
 
-    monkeypatch.setattr(writing, "render_tokenizer_json", add_and_write)
+    monkeypatch.setattr(BPETokenizer, "_save_pretrained", add_and_write)
     tokenizer.save_pretrained(tmp_path)
     assert len(tokenizer) > len(before)
     assert BPETokenizer.from_pretrained(tmp_path).get_vocab() == before
