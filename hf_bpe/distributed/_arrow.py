@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -185,7 +185,7 @@ class ArrowEncoder:
         end = pipeline.named_token_id("separator", self._options.separator)
         return pipeline.named_token_id("begin_token", self._options.begin_token), end
 
-    def _lists(self, arrow: object, texts: object, numbers: list[int] | None) -> list[object]:
+    def _lists(self, arrow: object, texts: Sized, numbers: list[int] | None) -> list[object]:
         """Return the lists of ids, one for each group of chunks of the texts."""
         pipeline, separator = self._pipeline(), self._options.separator
         begin, end = self._token_ids(pipeline)
