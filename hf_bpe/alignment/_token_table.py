@@ -118,12 +118,7 @@ class TokenTable:
         return ids
 
     def checked(self, name: str, ids: object) -> Numbers:
-        """Return a row of ids as an array.
-
-        Raises:
-            TypeError: it is not a row of integers.
-            ValueError: an id has no token.
-        """
+        """Return a row of ids as an array; a TypeError if it is none of integers, a ValueError if one has no token."""
         row = np.asarray(ids)
         if row.size == 0 and row.ndim == 1:
             return np.empty(0, np.int64)
@@ -142,15 +137,7 @@ _of_others: WeakKeyDictionary[Any, tuple[object, TokenTable]] = WeakKeyDictionar
 
 
 def token_table(tokenizer: object) -> TokenTable:
-    """Return the table of a tokenizer, which is made once.
-
-    Args:
-        tokenizer: one of hf_bpe or a fast tokenizer of transformers.
-
-    Raises:
-        TypeError: it is neither.
-        ValueError: its decoder makes text of several tokens at once.
-    """
+    """Return the table of a tokenizer, which is made once; for its kinds and for errors see `token_bytes`."""
     pipeline = tokenizer if isinstance(tokenizer, Pipeline) else getattr(tokenizer, "_decoding_pipeline", None)
     if isinstance(pipeline, Pipeline):
         table = _of_pipelines.get(pipeline)

@@ -145,9 +145,6 @@ def _are_boundaries() -> npt.NDArray[np.bool_]:
 def find_last_boundary(data: bytes) -> int:
     r"""Return the last position at which a pre-token ends in every text that has these bytes; 0 if none is known.
 
-    Args:
-        data: a part of a text, which may begin and end inside a character.
-
     >>> find_last_boundary(b"\x98" + b"11a"), find_last_boundary(b"111"), find_last_boundary("a\xe9".encode()[:2])
     (3, 0, 0)
     """

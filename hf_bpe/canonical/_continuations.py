@@ -205,13 +205,10 @@ def _continues(token: bytes) -> bool:
 def find_context(
     text: bytes, ends: Sequence[tuple[int, bool]], words: Sequence[tuple[int, int]] = ()
 ) -> Context | None:
-    """Return the kind of a text; None if no continuation makes its tokens canonical.
+    """Return the kind of a text, which may end inside a character; None if nothing makes its tokens canonical.
 
-    Args:
-        text: bytes, of which the last may be an incomplete character.
-        ends: the places within the text at which tokens end, in order, and whether that token and the next may stand in
-            one pre-token.
-        words: begins and ends of stretches that are no pre-token, because they would be one token.
+    Given are the places within the text at which tokens end, in order, and whether that token and the next may stand
+    in one pre-token; `words` are those of `Context`.
     """
     decoded = decode_beginning(text)
     if decoded is None:

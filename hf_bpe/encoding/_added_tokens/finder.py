@@ -20,10 +20,7 @@ _BLOCK = 16
 
 
 class TokenFinder(Generic[AnyStr]):
-    """Find tokens in text: str in str, or bytes in bytes.
-
-    Args:
-        tokens: any tokens; empty ones are never found.
+    """Find tokens in text: str in str, or bytes in bytes; empty ones are never found.
 
     >>> [*TokenFinder(["ab", "abc", "cd"]).find_all("abcd abd")]
     [(0, 'abc'), (5, 'ab')]

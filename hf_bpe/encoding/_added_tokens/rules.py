@@ -20,10 +20,7 @@ from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
 
 class AddedTokenSplitter:
-    """Split text at added tokens.
-
-    Args:
-        added_tokens: id → token.
+    """Split text at added tokens, given by their ids.
 
     >>> splitter = AddedTokenSplitter({7: AddedToken("<|x|>", special=True)})
     >>> splitter.split("a <|x|>b")

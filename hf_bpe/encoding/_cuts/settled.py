@@ -29,11 +29,6 @@ class SettledCuts:
     in or before, and by at most three more characters. It looks at nothing before a match, and a stage that cuts out
     runs cuts the rest of a run alike. So a boundary stays if the run that begins there, and three characters after it,
     are known.
-
-    Args:
-        encoder: the encoder.
-        added_tokens: its added tokens.
-        options: the options with which text is encoded.
     """
 
     def __init__(self, encoder: Encoder, added_tokens: Iterable[AddedTokenTuple], options: Options) -> None:
