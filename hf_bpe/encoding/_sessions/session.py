@@ -225,8 +225,9 @@ class Session:
     def fork(self) -> Session:
         """Return another session with the same text, in constant time; each can then be changed by itself."""
         other = object.__new__(Session)
-        for name in Session.__slots__[1:]:
-            setattr(other, name, getattr(self, name))
+        other._encoder, other._added_tokens, other._options = self._encoder, self._added_tokens, self._options
+        other._continued, other._decoder = self._continued, self._decoder
+        other._settled_cuts, other._state = self._settled_cuts, self._state
         other._turn = _NonBlockingLock()
         return other
 
