@@ -29,8 +29,8 @@ def longest_at(contents, text, at):
 
 
 @settings(max_examples=by_profile(quick=80, thorough=160))
-@given(cases(), st.data(), st.sampled_from([1, 16]))
-def test_tokens_are_found_where_a_naive_search_finds_them(case, data, block):
+@given(cases(), st.data(), st.sampled_from([1, 16]), st.sampled_from([0, 1024]))
+def test_tokens_are_found_where_a_naive_search_finds_them(case, data, block, max_read):
     contents, text = case
     if data.draw(st.booleans(), "bytes"):
         contents, text = (
@@ -41,6 +41,7 @@ def test_tokens_are_found_where_a_naive_search_finds_them(case, data, block):
     stop = data.draw(st.integers(start, len(text)), "stop")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hf_bpe.encoding._added_tokens.finder._BLOCK", block)
+        patch.setattr("hf_bpe.encoding._added_tokens.finder._MAX_READ", max_read)
         finder = TokenFinder(contents)
         begins = [*finder.find_begins(text, start, stop)]
         found = [*finder.find_all(text, start, stop)]

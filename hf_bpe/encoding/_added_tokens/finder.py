@@ -1,8 +1,9 @@
 """Find tokens in text in linear time, however long the tokens are and whatever they share.
 
-A filter finds positions at which a token may begin. From there a block of text is read by the automaton of Aho and
-Corasick ("Efficient string matching", 1975) for the reversed tokens, backwards: so at each position it knows the
-longest token that begins there, and it reads every character once. The native core does the same.
+A filter finds positions at which a token may begin, and the text there is looked up among the tokens. If that would
+read many characters, a block of text from there is read by the automaton of Aho and Corasick ("Efficient string
+matching", 1975) for the reversed tokens, backwards: so at each position it knows the longest token that begins there,
+and it reads every character once. The native core does the same.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from hf_bpe._utils.cached_property import cached_property
 
 _FEW = 64  # the most distinct beginnings for which an expression is a good filter
 _BLOCK = 16
+_MAX_READ = 1024  # characters that may be read at a position to look up the tokens that begin there
 
 
 class TokenFinder(Generic[AnyStr]):
@@ -62,11 +64,36 @@ class TokenFinder(Generic[AnyStr]):
             match = self._filter.search(text, start, min(stop + 1, end))  # type: ignore[arg-type]
             if match is None or match.start() >= stop:
                 return
-            start, last = match.start(), min(match.start() + block, stop)
+            start = match.start()
+            if self._sizes:
+                token = self._token_at(text, start, end)
+                if token is not None:
+                    yield start, token
+                start += 1
+                continue
+            last = min(start + block, stop)
             tokens = self._automaton.find(text[start : min(last + self.longest - 1, end)], last - start)
             for place, token in reversed(tokens):
                 yield start + place, self._tokens[token]
             start = last
+
+    def _token_at(self, text: Any, at: int, end: int) -> AnyStr | None:
+        """Return the longest token that begins at a position."""
+        for length in (2, 1):
+            for size, tokens in self._sizes.get(text[at : at + length], ()):
+                if at + size <= end and (token := text[at : at + size]) in tokens:
+                    return token
+        return None
+
+    @cached_property
+    def _sizes(self) -> dict[AnyStr, list[tuple[int, set[AnyStr]]]]:
+        """The tokens by their first two characters and sizes, from the longest; none if some take long to look up."""
+        sizes: dict[AnyStr, dict[int, set[AnyStr]]] = {}
+        for token in self._tokens:
+            sizes.setdefault(token[:2], {}).setdefault(len(token), set()).add(token)
+        if any(sum(of_beginning) > _MAX_READ for of_beginning in sizes.values()):
+            return {}
+        return {beginning: sorted(sizes[beginning].items(), reverse=True) for beginning in sizes}
 
     @cached_property
     def _automaton(self) -> _Automaton:

@@ -30,10 +30,11 @@ class AddedTokenSplitter:
     def __init__(self, added_tokens: Mapping[int, AddedToken]) -> None:
         self._added_tokens = dict(added_tokens)
         self._tokens = {token.content: (token_id, token) for token_id, token in added_tokens.items()}
-        self._rounds = [
-            TokenFinder([token.content for token in added_tokens.values() if token.normalized is normalized])
+        rounds = (
+            [token.content for token in added_tokens.values() if token.normalized is normalized]
             for normalized in (False, True)
-        ]
+        )
+        self._rounds = [TokenFinder(contents) for contents in rounds if contents]
 
     def __reduce__(self) -> tuple[type[AddedTokenSplitter], tuple[dict[int, AddedToken]]]:
         return AddedTokenSplitter, (self._added_tokens,)
