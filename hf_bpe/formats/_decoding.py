@@ -9,8 +9,7 @@ from typing import Any
 
 from hf_bpe._utils.arguments import short_repr, wrong_type
 from hf_bpe.core._model import BPEModel
-from hf_bpe.normalizers._growth import MAX_GROWTH, total_growth
-from hf_bpe.normalizers._steps import SPACE
+from hf_bpe.normalizers._steps import MAX_GROWTH, SPACE, total_growth
 
 _FIELDS: dict[str, dict[str, type]] = {
     "ByteFallback": {},

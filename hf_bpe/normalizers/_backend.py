@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe.normalizers._growth import check_growth_of_text, total_growth
-from hf_bpe.normalizers._steps import FIELDS, Step
+from hf_bpe.normalizers._steps import FIELDS, Step, check_growth_of_text, total_growth
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from hf_bpe._utils.arguments import wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.lazy_exports import compiled
 from hf_bpe.normalizers._backend import Backend, ByteAlignment, joined, unmoved, utf8
-from hf_bpe.normalizers._growth import FORMS, check_growth
-from hf_bpe.normalizers._steps import WRITES_SPACE, Step, parse_steps
+from hf_bpe.normalizers._steps import FORMS, WRITES_SPACE, Step, check_growth, parse_steps
 
 if TYPE_CHECKING:
     import regex

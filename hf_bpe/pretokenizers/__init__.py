@@ -1,7 +1,6 @@
 """Pre-tokenizers: how text is cut into pre-tokens before any merge, and the printable form of bytes."""
 
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
-from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._named_patterns import CHAINS, NAMES, PATTERNS
 from hf_bpe.pretokenizers._native import split
 from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, Pattern
@@ -10,6 +9,7 @@ from hf_bpe.pretokenizers._stages import (
     CharDelimiterSplit,
     Digits,
     Metaspace,
+    PreTokenizer,
     Punctuation,
     Split,
     Stage,

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hf_bpe.pretokenizers._byte_level import to_printable
-from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._named_patterns import PATTERNS
 from hf_bpe.pretokenizers._regex.program import (
     MATCHES_NOTHING,
@@ -19,7 +18,7 @@ from hf_bpe.pretokenizers._regex.program import (
     compile_expression,
     compile_literal,
 )
-from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace
+from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace, PreTokenizer
 
 _MAX_FOR_CUTS = 1000  # instructions, beyond which the search takes seconds; patterns in use have up to 200
 _ASCII = 128

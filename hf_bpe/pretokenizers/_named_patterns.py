@@ -9,8 +9,7 @@ import difflib
 import re
 from typing import NamedTuple
 
-from hf_bpe.pretokenizers._chains import PreTokenizer
-from hf_bpe.pretokenizers._stages import ByteLevel, Digits, Split, Stage
+from hf_bpe.pretokenizers._stages import ByteLevel, Digits, PreTokenizer, Split, Stage
 
 
 class NamedPattern(NamedTuple):

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
-from hf_bpe.pretokenizers._stages import BEHAVIORS
+from hf_bpe.pretokenizers._stages import BEHAVIORS, PreTokenizer
 
 if TYPE_CHECKING:
     from types import ModuleType

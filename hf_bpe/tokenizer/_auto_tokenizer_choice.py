@@ -20,7 +20,7 @@ from hf_bpe.formats._folder.files import CONFIG_FILE, TOKENIZER_FILE
 from hf_bpe.formats._verification.mismatch import Comparison, Mismatch
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 from hf_bpe.normalizers._backend import panics_as_errors
-from hf_bpe.normalizers._growth import is_bounded
+from hf_bpe.normalizers._steps import is_bounded
 
 if TYPE_CHECKING:
     from hf_bpe.conversion._inspection import AutoTokenizerChoice

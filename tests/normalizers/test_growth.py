@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.normalizers import Normalizer
-from hf_bpe.normalizers._growth import total_growth
+from hf_bpe.normalizers._steps import total_growth
 from support.cases import case
 from support.patience import PATIENCE
 
@@ -94,7 +94,7 @@ def test_no_text_grows_more_than_is_computed(parts, text):
 
 
 def test_text_that_could_become_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr("hf_bpe.normalizers._growth.MAX_NORMALIZED_BYTES", 300)
+    monkeypatch.setattr("hf_bpe.normalizers._steps.MAX_NORMALIZED_BYTES", 300)
     tokenizer = BPETokenizer.train(["low"], num_merges=1, normalizer=replace(" ", "▁"))
     assert tokenizer.encode("low" * 33)
     message = r"a text of 101 bytes could become 303 bytes when it is normalized; expected at most 300: divide it"

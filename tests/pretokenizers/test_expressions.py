@@ -12,9 +12,8 @@ from tokenizers import Regex, pre_tokenizers
 from hf_bpe.encoding._factory import splits_natively
 from hf_bpe.pretokenizers import PATTERNS, Pattern, Split, split
 from hf_bpe.pretokenizers._regex import parser
-from hf_bpe.pretokenizers._regex.case_folding import case_variants, cased_characters
 from hf_bpe.pretokenizers._regex.program import TooComplexError, compile_expression
-from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES
+from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES, case_variants, cased_characters
 from hf_bpe.pretokenizers._regex.translate import write
 from hf_bpe.reference import pre_tokenize
 from support.cases import case

@@ -34,9 +34,8 @@ from hf_bpe.formats._format import Format, Peer
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
-from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._pattern import Pattern
-from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace
+from hf_bpe.pretokenizers._stages import ByteLevel, Metaspace, PreTokenizer
 
 _LOAD_ELSEWHERE = "load it with PreTrainedTokenizerFast of transformers"
 _USE_OTHER = f"it is not byte-level BPE; {_LOAD_ELSEWHERE}"

@@ -12,9 +12,8 @@ from hf_bpe.core._special_tokens import unused_name
 from hf_bpe.formats._definition import Definition, token_to_json
 from hf_bpe.formats._files.native_readers import join_merges
 from hf_bpe.formats._files.post_processor import post_processor
-from hf_bpe.pretokenizers._chains import PreTokenizer
 from hf_bpe.pretokenizers._pattern import GPT2, Pattern
-from hf_bpe.pretokenizers._stages import ByteLevel
+from hf_bpe.pretokenizers._stages import ByteLevel, PreTokenizer
 
 # `tokenizers` itself splits with the expression of GPT-2 if ByteLevel has use_regex.
 _quote = json.encoder.encode_basestring

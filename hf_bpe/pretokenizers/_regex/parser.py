@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NoReturn
 
-from hf_bpe.pretokenizers._regex.case_folding import folds_to_several, sequences_of_one
 from hf_bpe.pretokenizers._regex.checks import has_implicit_line_anchor, is_no_target, may_be_empty
-from hf_bpe.pretokenizers._regex.properties import LONE_WORD
+from hf_bpe.pretokenizers._regex.properties import LONE_WORD, folds_to_several, sequences_of_one
 from hf_bpe.pretokenizers._regex.reader import MAX_DEPTH, ExpressionReader, either_case
 from hf_bpe.pretokenizers._regex.tree import (
     ANYTHING,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from hf_bpe.pretokenizers._regex.case_folding import case_variants, cased_between, variant_codes
 from hf_bpe.pretokenizers._regex.properties import (
     DIGIT,
     HEX_DIGIT,
     POSIX,
     SPACE,
     WORD,
+    case_variants,
+    cased_between,
     find_property,
+    variant_codes,
     without_properties,
 )
 from hf_bpe.pretokenizers._regex.tree import (
