@@ -24,7 +24,7 @@ def page_of() -> str:
     lines = ["", "```text", repr(EXAMPLE), "```", ""]
     for name in NAMES:
         known = NAMED_PATTERNS[name]
-        engine = "a scanner of its own" if known.has_scanner else "a compiled expression"
+        engine = "a scanner of its own" if Pattern(name).has_scanner else "a compiled expression"
         facts = [known.models, f"llama.cpp: {llama_cpp(name)}", engine]
         shown = PATTERNS.get(name) or "\n".join(map(repr, Pattern(name).chain.stages))
         lines += [f"### {name}", "", "; ".join(filter(None, facts)) + ".", ""]

@@ -21,17 +21,12 @@ class NamedPattern(NamedTuple):
         also: what else people call it: models, families, encodings of tiktoken, in lower case and without signs.
         llama_cpp: the name that llama.cpp has for it, if that implies nothing else; what implies more is in
             conversion/_llama_cpp.py.
-        has_scanner: whether the native core has a scanner of its own for it. All others are compiled. A scanner relies
-            on two rules: the pattern matches all text and looks at nothing before a match; and no pre-token has a space
-            after another character, or any white space after a letter or number. Masks of canonical ids rely on more
-            of these (`hf_bpe.canonical._character_classes`).
     """
 
     models: str
     cuts: str | tuple[Stage, ...]
     also: str = ""
     llama_cpp: str = ""
-    has_scanner: bool = False
 
 
 # Sources: gpt2 from OpenAI's GPT-2 release, cl100k and o200k from tiktoken, kimi-k2 from tokenization_kimi.py, the
@@ -90,73 +85,35 @@ NAMED_PATTERNS: dict[str, NamedPattern] = {
         "GPT-2, GPT-3, RoBERTa, OLMo",
         _GPT2,
         also="gpt gpt1 gpt3 r50k r50kbase p50k p50kbase p50kedit bytelevel roberta bart gptneox neox pythia olmo phi2",
-        has_scanner=True,
     ),
     "cl100k": NamedPattern(
         "GPT-3.5, GPT-4, OLMo 2, phi-4",
         _CL100K,
         also="gpt4 gpt4turbo gpt35 gpt35turbo cl100 cl100kbase olmo2 phi4 dbrx glm4",
-        has_scanner=True,
     ),
     "o200k": NamedPattern(
         "GPT-4o and later, gpt-oss, Llama 4",
         _O200K,
         also="gpt4o gpt4omini gpt41 gpt5 gptoss o1 o3 o4 o200 o200kbase o200kharmony llama4 minimaxm2 phi4mini",
-        has_scanner=True,
     ),
-    "llama3": NamedPattern(
-        "Llama 3",
-        _LLAMA3,
-        also="llama llama31 llama32 llama33 llama3instruct",
-        has_scanner=True,
-    ),
-    "qwen2": NamedPattern(
-        "Qwen2, Qwen2.5, Qwen3",
-        _QWEN2,
-        also="qwen qwen25 qwen3 qwen3moe",
-        has_scanner=True,
-    ),
-    "qwen3.5": NamedPattern(
-        "Qwen3.5",
-        _QWEN3_5,
-        also="qwen35 qwen3next",
-        has_scanner=True,
-    ),
+    "llama3": NamedPattern("Llama 3", _LLAMA3, also="llama llama31 llama32 llama33 llama3instruct"),
+    "qwen2": NamedPattern("Qwen2, Qwen2.5, Qwen3", _QWEN2, also="qwen qwen25 qwen3 qwen3moe"),
+    "qwen3.5": NamedPattern("Qwen3.5", _QWEN3_5, also="qwen35 qwen3next"),
     "tekken": NamedPattern(
-        "Mistral NeMo and later",
-        _TEKKEN,
-        also="mistral mistralnemo nemo pixtral ministral devstral",
-        has_scanner=True,
+        "Mistral NeMo and later", _TEKKEN, also="mistral mistralnemo nemo pixtral ministral devstral"
     ),
-    "kimi-k2": NamedPattern(
-        "Kimi K2",
-        _KIMI_K2,
-        also="kimi kimik2 kimik3 moonshot",
-        has_scanner=True,
-    ),
+    "kimi-k2": NamedPattern("Kimi K2", _KIMI_K2, also="kimi kimik2 kimik3 moonshot"),
     "gpt2-digits": NamedPattern(
         "StarCoder, SmolLM, Command R",
         (Digits(individual_digits=True), ByteLevel(use_regex=True)),
         also="starcoder starcoder2 smollm smollm2 commandr digits",
-        has_scanner=True,
     ),
-    "gpt2-numbers": NamedPattern(
-        "",
-        (Digits(), ByteLevel(use_regex=True)),
-        also="numbers",
-        has_scanner=True,
-    ),
-    "minicpm5": NamedPattern(
-        "MiniCPM5",
-        (_BY_THREE, Split(_MINICPM5), ByteLevel()),
-        also="minicpm",
-        has_scanner=True,
-    ),
+    "gpt2-numbers": NamedPattern("", (Digits(), ByteLevel(use_regex=True)), also="numbers"),
+    "minicpm5": NamedPattern("MiniCPM5", (_BY_THREE, Split(_MINICPM5), ByteLevel()), also="minicpm"),
     "deepseek-v3": NamedPattern(
         "DeepSeek V3, R1",
         (_BY_THREE, Split(_CJK), Split(_DEEPSEEK_V3), ByteLevel()),
         also="deepseek deepseekv3 deepseekr1 deepseekv31",
-        has_scanner=True,
     ),
 }
 """Name → the pattern, expressions first."""
@@ -171,8 +128,18 @@ CHAINS: dict[str, PreTokenizer] = {
 NAMES = (*PATTERNS, *CHAINS)
 """The names of patterns."""
 
-WITH_SCANNER = frozenset(name for name, each in NAMED_PATTERNS.items() if each.has_scanner)
-"""The names for which the native core has a scanner of its own."""
+WITH_SCANNER = frozenset(
+    (
+        *("gpt2", "cl100k", "o200k", "llama3", "qwen2", "qwen3.5", "tekken", "kimi-k2"),
+        *("gpt2-digits", "gpt2-numbers", "minicpm5", "deepseek-v3"),
+    )
+)
+"""The names for which the native core has a scanner of its own; all others are compiled.
+
+A scanner relies on two rules: the pattern matches all text and looks at nothing before a match; and no pre-token has a
+space after another character, or any white space after a letter or number. Masks of canonical ids rely on more of these
+(`hf_bpe.canonical._character_classes`).
+"""
 
 # In tokenization_kimi.py.
 KIMI_K2_OF_ITS_CODE = (
