@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import short_repr
@@ -40,7 +40,7 @@ def compile_natively(native: ModuleType, chain: PreTokenizer) -> Chain | str:
 
     try:
         program = compile_chain(chain)
-        compiled: Chain = native.Chain([*map(_StageTuple.of, program.stages)], _pair_table(program))
+        compiled: Chain = native.Chain([*map(_stage_tuple, program.stages)], _pair_table(program))
     except ValueError as error:  # a TooComplexError, or the core's: too many classes of characters
         return str(error)
     return compiled
@@ -69,36 +69,22 @@ def split(text: str, pattern: AnyPattern) -> list[str]:
     return [piece.decode("utf-8", "surrogateescape") for piece in pieces]
 
 
-class _StageTuple(NamedTuple):
-    """A stage in the form that the core takes, in this order: see `hf_bpe._native.Chain`."""
-
-    instructions: bytes
-    start: int
-    tests: list[bytes]
-    edges: bytes
-    behavior: int
-    invert: int
-    is_mapped: int
-    adds_space: int
-    only_first: int
-    space: bytes
-
-    @classmethod
-    def of(cls, stage: StageProgram) -> _StageTuple:
-        program = stage.program
-        ranges = ([code for pair in test.characters.ranges for code in pair] for test in program.tests)
-        return cls(
-            array("I", [number for instruction in program.instructions for number in instruction]).tobytes(),
-            program.start,
-            tests=[array("I", codes).tobytes() for codes in ranges],
-            edges=bytes(test.has_edge for test in program.tests),
-            behavior=BEHAVIORS.index(stage.behavior),
-            invert=int(stage.invert),
-            is_mapped=int(stage.is_mapped),
-            adds_space=int(stage.adds_space),
-            only_first=int(stage.only_first),
-            space=stage.space.encode(),
-        )
+def _stage_tuple(stage: StageProgram) -> tuple[object, ...]:
+    """Return a stage in the form that the core takes."""
+    program = stage.program
+    ranges = ([code for pair in test.characters.ranges for code in pair] for test in program.tests)
+    return (
+        array("I", [number for instruction in program.instructions for number in instruction]).tobytes(),
+        program.start,
+        [array("I", codes).tobytes() for codes in ranges],
+        bytes(test.has_edge for test in program.tests),
+        BEHAVIORS.index(stage.behavior),
+        int(stage.invert),
+        int(stage.is_mapped),
+        int(stage.adds_space),
+        int(stage.only_first),
+        stage.space.encode(),
+    )
 
 
 def _pair_table(program: ChainProgram) -> bytes:

@@ -154,22 +154,19 @@ class _Parser(ExpressionReader):
         char = self.next()
         if char == "(":
             return self._read_group(at, options)
+        folded, self._folded = self._folded, ""
         if char == "[":
-            self._folded = ""
             return OneOf(self.read_class(options.ignores_case))
         if char == ".":
-            self._folded = ""
             return OneOf(ANYTHING if options.dot_is_all else complement_of(ranges_of(0x0A)))
         if char in "^$":
-            self._folded = ""
             return Anchor("line start" if char == "^" else "line end")
         if char in "*+?" or (char == "{" and _INTERVAL.match(self.text, at)):
             self.fail(rf"nothing before {char} to repeat; expected \{char} for the character itself", at)
-        if char == "\\":
-            return self._read_escaped(at, options)
-        return self._literal(ord(char), at, options)
+        read = self._read_escaped(at, options) if char == "\\" else ord(char)
+        return self._literal(read, folded, at, options) if isinstance(read, int) else read
 
-    def _read_escaped(self, at: int, options: _GroupOptions) -> Node:
+    def _read_escaped(self, at: int, options: _GroupOptions) -> int | Node:
         char = self.peek()
         if char in _UNSUPPORTED_ESCAPES and char:
             what = _UNSUPPORTED_ESCAPES[char]
@@ -178,30 +175,26 @@ class _Parser(ExpressionReader):
         if char in _ANCHORS and char:
             if options.looks_behind and char in "zZG":
                 self._unsupported(rf"\{char} in a look-behind", at)
-            self._folded = ""
             return Anchor(_ANCHORS[char])
         if char == "R" or char in ("w", "W"):
-            self._folded = ""
             if char == "R" and options.looks_behind:
                 self._unsupported(r"\R in a look-behind", at)
             return _GENERAL_NEWLINE if char == "R" else OneOf(LONE_WORD if char == "w" else complement_of(LONE_WORD))
         self.position -= 1
         read = self.read_escape()
         if isinstance(read, int):
-            return self._literal(read, at, options)
-        self._folded = ""
+            return read
         name = self.text[at + 2 : self.position].strip("{}^").lower()
         if self.text[at + 1] in "pP" and name == "word":
             is_negated = (self.text[at + 1] == "P") != (self.text[at + 3] == "^")
             return OneOf(complement_of(LONE_WORD) if is_negated else LONE_WORD)
         return OneOf(read)
 
-    def _literal(self, code: int, at: int, options: _GroupOptions) -> Node:
+    def _literal(self, code: int, folded: str, at: int, options: _GroupOptions) -> Node:
         if not options.ignores_case:
-            self._folded = ""
             return OneOf(ranges_of(code))
         char = chr(code)
-        self._folded = self._folded[-2:] + char.casefold()
+        self._folded = folded[-2:] + char.casefold()
         if folds_to_several(char):
             self.fail(f"{char} under (?i), which is also several characters; expected it outside of (?i)", at)
         for sequence in sequences_of_one():
