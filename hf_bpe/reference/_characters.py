@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hf_bpe.core._model import BPEModel
-from hf_bpe.reference._merging import merge_symbols
+from hf_bpe.reference._encoder import merge_symbols
 from hf_bpe.reference._splitting import apply_metaspace, utf8
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.reference._dropout import Dropout, merge_with_dropout
-from hf_bpe.reference._merging import merge_symbols
 from hf_bpe.reference._splitting import PreToken, pre_tokens, split
+
+Pair = tuple[int, int]
+
+_MAX_CACHED = 1 << 8  # bytes of a pre-token
 
 
 def pre_tokenize(text: bytes, pattern: AnyPattern) -> list[bytes]:
@@ -32,9 +37,6 @@ def count_pre_tokens(documents: Iterable[bytes], pattern: AnyPattern) -> Counter
 class Encoder:
     """Encode and decode with a model; holds a bounded cache of pre-tokens."""
 
-    _CACHE_SIZE = 1 << 16  # pre-tokens
-    _CACHE_BYTES = 1 << 8  # of one of them
-
     def __init__(self, model: BPEModel) -> None:
         self.model = model
         ids = {token: token_id for token_id, token in model.vocab.items()}
@@ -44,7 +46,7 @@ class Encoder:
             (ids[first], ids[second]): (rank, ids[first + second]) for rank, (first, second) in enumerate(model.merges)
         }
         self._whole_words = model.whole_words()
-        self._cache: dict[bytes, list[int]] = {}
+        self._cached_ids = lru_cache(maxsize=1 << 16)(self.encode_word)
 
     @property
     def lacks_bytes(self) -> bool:
@@ -62,7 +64,7 @@ class Encoder:
             ValueError: a byte has no token, `unknown_id` is None, and the model does not drop such bytes.
         """
         words = pre_tokenize(text, self.model.pre_tokenizer)
-        return self.replace_missing([token_id for word in words for token_id in self._cached_ids(word)], unknown_id)
+        return self.replace_missing([token_id for word in words for token_id in self._ids(word)], unknown_id)
 
     def pre_tokens(
         self, text: bytes, dropout: Dropout | None = None, position: int = 0
@@ -78,20 +80,13 @@ class Encoder:
         """
         for token in pre_tokens(text.decode("utf-8", "surrogateescape"), self.model.pre_tokenizer):
             if dropout is None:
-                yield token, self._cached_ids(token.data)
+                yield token, self._ids(token.data)
             else:
                 yield token, self.encode_word_with_dropout(token.data, dropout, position + token.start)
 
-    def _cached_ids(self, word: bytes) -> list[int]:
+    def _ids(self, word: bytes) -> list[int]:
         """Return the ids of `encode_word`, from the cache if they are there."""
-        ids = self._cache.get(word)
-        if ids is None:
-            ids = self.encode_word(word)
-            if len(self._cache) >= self._CACHE_SIZE:
-                self._cache.clear()
-            if len(word) <= self._CACHE_BYTES:
-                self._cache[word] = ids
-        return ids
+        return self._cached_ids(word) if len(word) <= _MAX_CACHED else self.encode_word(word)
 
     def replace_missing(self, ids: list[int], unknown_id: int | None) -> list[int]:
         """Replace bytes without a token in the ids of `pre_tokens` by `unknown_id`; raise a ValueError if it is None.
@@ -137,3 +132,44 @@ class Encoder:
         if not self.model.drop_missing_bytes:
             return symbols, []
         return [symbol for symbol in symbols if symbol >= 0], [symbol for symbol in symbols if symbol < 0]
+
+
+def merge_symbols(symbols: list[int], ranks: Mapping[Pair, tuple[int, int]]) -> list[int]:
+    """Merge the adjacent pair of lowest rank, leftmost first, until there is none, in O(n log n); `symbols` changes.
+
+    The symbols are a linked list over their positions: a merge keeps the left position and drops the right one. The
+    heap holds (rank, position of the left part); an entry may be stale.
+
+    Args:
+        symbols: ids of tokens; negative numbers for what merges with nothing.
+        ranks: pair → its rank, and the id that it becomes.
+    """
+    end = len(symbols)
+    following = list(range(1, end + 1))
+    previous = list(range(-1, end - 1))
+    heap = []
+    for left in range(end - 1):
+        merge = ranks.get((symbols[left], symbols[left + 1]))
+        if merge is not None:
+            heap.append((merge[0], left))
+    heapq.heapify(heap)
+    dropped = -1 << 62  # neither an id nor a negative number that is given
+    while heap:
+        rank, left = heapq.heappop(heap)
+        right = following[left]
+        merge = ranks.get((symbols[left], symbols[right])) if right < end else None
+        if merge is None or merge[0] != rank:
+            continue
+        symbols[left], symbols[right] = merge[1], dropped
+        after = following[left] = following[right]
+        if after < end:
+            previous[after] = left
+            merge = ranks.get((symbols[left], symbols[after]))
+            if merge is not None:
+                heapq.heappush(heap, (merge[0], left))
+        before = previous[left]
+        if before >= 0:
+            merge = ranks.get((symbols[before], symbols[left]))
+            if merge is not None:
+                heapq.heappush(heap, (merge[0], before))
+    return [symbol for symbol in symbols if symbol != dropped]

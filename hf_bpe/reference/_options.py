@@ -1,8 +1,17 @@
-"""The options that decide which merges are learned, each defined once.
+r"""The options that decide which merges are learned, each defined once.
 
 A new one is a field of `LearningOptions` and of `LearningKeywords`, a paragraph of `hf_bpe.train`, and what it does: in
 `_trainer.py` and, as a field of the struct in `native/train/pair_index.hpp` that `native/bindings/module.cpp` reads, in
 the core. Signatures, checks, commands, checkpoints and the signatures of models follow from the field.
+
+Two define superwords: tokens of several words, learned in a second stage of training. Stage 1 is ordinary training on
+pre-tokens. For stage 2 the text is cut again, by a weak pattern that keeps the spaces between words inside its pieces.
+The merges of stage 1 are applied to these pieces, and training continues on them: stage 2 is `reference.learn_merges`
+on pieces with the first merges as `initial`, within limits on the words of a token. A tokenizer then cuts text by the
+weak pattern and applies all merges.
+
+Source: Liu, Hayase and others, "SuperBPE: Space Travel for Language Models" (arXiv:2503.13423), with the pattern and
+the limits of their published code.
 """
 
 from __future__ import annotations
@@ -14,6 +23,9 @@ from hf_bpe._utils.arguments import MAX_INT64, Check, check_int, check_real, one
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+SUPERWORD_PATTERN = r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"
+"""The weak pattern: groups of up to three digits, runs of two or more punctuation marks, trailing spaces."""
 
 TieBreak = Literal["lexicographic", "huggingface"]
 InitialAlphabet = Literal["bytes", "observed"]
@@ -38,7 +50,7 @@ class LearningOptions:
         length_penalty: prefer short tokens: subtract this for each byte of a pair from its number of occurrences. The
             score, count − λ·(bytes of both parts), is a double unless λ is 0. It orders the pairs; it never ends the
             training.
-        max_words, colon_space: limits on the words of a token that a merge makes; see `_superwords.is_allowed`.
+        max_words, colon_space: limits on the words of a token that a merge makes; see `is_allowed`.
     """
 
     tie_break: TieBreak = option("lexicographic", one_of(*get_args(TieBreak)), "ties")
@@ -86,3 +98,15 @@ class LearningKeywords(TypedDict, total=False):
     min_frequency: int
     max_token_bytes: int | None
     length_penalty: float
+
+
+def is_allowed(token: bytes, max_words: int | None, colon_space: bool) -> bool:
+    """Return whether a merge may make a token, for its number of words and whether it holds a colon and a space.
+
+    Words are runs of bytes other than the space.
+
+    >>> [is_allowed(token, 1, True) for token in (b" of", b" of the", b"the  ", b"  ")]
+    [True, False, True, True]
+    """
+    number = sum(map(bool, token.split(b" ")))
+    return (max_words is None or number <= max_words) and (colon_space or b": " not in token)

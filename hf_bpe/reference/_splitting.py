@@ -78,7 +78,10 @@ def split(text: str, pattern: AnyPattern) -> tuple[list[_Placed], Callable[[str]
             pieces = [part for piece in pieces for part in _cut(piece, as_split, matcher, is_mapped)]
             continue
         if stage.add_prefix_space:
-            pieces = [_with_space(piece) for piece in pieces]
+            pieces = [
+                (text, start, lowest) if text.startswith(" ") else (f" {text}", start - 1, lowest)
+                for text, start, lowest in pieces
+            ]
         if stage.use_regex:
             pieces = [part for piece in pieces for part in _cut(piece, _GPT2, matcher, False)]
         if stage is not stages[-1]:  # the later ones see the printable characters
@@ -140,11 +143,6 @@ def _cut(piece: _Placed, split: Split, matcher: _Matcher, is_mapped: bool) -> It
         start += begin - at if is_mapped or before.isascii() else len(utf8(before))
         at = begin
         yield text[begin:end], start, max(start, lowest)
-
-
-def _with_space(piece: _Placed) -> _Placed:
-    text, start, lowest = piece
-    return piece if text.startswith(" ") else (f" {text}", start - 1, lowest)
 
 
 def _with_metaspace(text: str, stage: Metaspace) -> list[_Placed]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from hf_bpe.core._model import BPEModel
 from hf_bpe.pretokenizers._byte_level import BYTE_TO_CHAR
-from hf_bpe.reference._encoder import Encoder
-from hf_bpe.reference._merging import Pair, merge_symbols
-from hf_bpe.reference._options import LearningOptions
-from hf_bpe.reference._superwords import is_allowed
+from hf_bpe.reference._encoder import Pair, merge_symbols
+from hf_bpe.reference._options import LearningOptions, is_allowed
 from hf_bpe.reference._training_alphabet import TrainingAlphabet
 
 
@@ -66,79 +63,24 @@ def learn_merges(
     >>> learn_merges({"née".encode(): 2}, max_merges=9, alphabet=TrainingAlphabet("né"))
     [(b'n', b'\xc3\xa9')]
     """
-    if alphabet is not None:
-        return _learn_from_characters(counts, alphabet, initial, LearningOptions(**options), max_merges, progress)
-
-    def encode(tokens: list[bytes], merges: list[tuple[bytes, bytes]]) -> tuple[list[list[int]], list[int]]:
-        encoder = Encoder(BPEModel(dict(enumerate(tokens)), [*initial, *merges]))
-        return [encoder.encode_word(word) for word in counts], list(counts.values())
-
-    return learn_pairs(
-        numbered_tokens(initial),
-        encode,
-        LearningOptions(**options),
-        max_merges=max_merges,
-        progress=progress,
-    )
-
-
-def _learn_from_characters(
-    counts: Mapping[bytes, int],
-    alphabet: TrainingAlphabet,
-    initial: Sequence[tuple[bytes, bytes]],
-    options: LearningOptions,
-    max_merges: int,
-    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
-) -> list[tuple[bytes, bytes]]:
+    learning, reserved = LearningOptions(**options), alphabet.reserved if alphabet is not None else frozenset()
     if len({*initial}) < len(initial):
         raise ValueError("initial: a merge is given twice")
-    words = {word.decode(errors="surrogateescape"): count for word, count in counts.items()}
-    runs = [(run, count) for word, count in words.items() for run in alphabet.runs(word)]
-
-    def encode(tokens: list[bytes], merges: list[tuple[bytes, bytes]]) -> tuple[list[list[int]], list[int]]:
-        ids = {token: number for number, token in enumerate(tokens)}
-        ranks = {
-            (ids[first], ids[second]): (rank, ids[first + second])
-            for rank, (first, second) in enumerate([*initial, *merges])
-        }
-        sequences = [merge_symbols([ids[char.encode()] for char in run], ranks) for run, _ in runs]
-        return sequences, [count for _, count in runs]
-
+    if alphabet is None:
+        first_tokens = [bytes([byte]) for byte in sorted(range(256), key=BYTE_TO_CHAR.__getitem__)]
+        runs = [([bytes([byte]) for byte in word], count) for word, count in counts.items()]
+    else:
+        first_tokens = [char.encode() for char in alphabet.characters]
+        texts = ((word.decode(errors="surrogateescape"), count) for word, count in counts.items())
+        runs = [([char.encode() for char in run], count) for text, count in texts for run in alphabet.runs(text)]
     made = [token for first, second in initial for token in (first, second, first + second)]
-    tokens = [*dict.fromkeys([*(char.encode() for char in alphabet.characters), *made])]
-    return learn_pairs(tokens, encode, options, max_merges=max_merges, progress=progress, reserved=alphabet.reserved)
+    tokens = [*dict.fromkeys([*first_tokens, *made])]
+    weights = [count for _, count in runs]
 
-
-def numbered_tokens(merges: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
-    """Return the bytes and the tokens of merges in the order in which training numbers them."""
-    alphabet = [bytes([byte]) for byte in sorted(range(256), key=BYTE_TO_CHAR.__getitem__)]
-    parts_and_results = [token for first, second in merges for token in (first, second, first + second)]
-    return list(dict.fromkeys(alphabet + parts_and_results))
-
-
-def learn_pairs(
-    tokens: list[bytes],
-    encode: Callable[[list[bytes], list[tuple[bytes, bytes]]], tuple[list[list[int]], list[int]]],
-    options: LearningOptions,
-    *,
-    max_merges: int,
-    progress: Callable[[list[tuple[bytes, bytes]], int], object] | None,
-    reserved: Set[bytes] = frozenset(),
-) -> list[tuple[bytes, bytes]]:
-    """Learn merges from sequences of tokens; see `learn_merges`.
-
-    Args:
-        tokens: the tokens so far; the new ones are appended.
-        encode: returns the sequences, as indices of tokens, after the merges learned so far, and how often each occurs.
-        options: how pairs are chosen.
-        max_merges, progress: see `learn_merges`.
-        reserved: tokens that no merge makes.
-    """
     symbol_of = {token: symbol for symbol, token in enumerate(tokens)}
-    lexicographic = options.tie_break == "lexicographic"
+    lexicographic = learning.tie_break == "lexicographic"
     tie_keys: list[str | int] = [*map(_descending_key, tokens)] if lexicographic else [*range(len(tokens))]
-    is_limited = options.max_words is not None or not options.colon_space
-    weights: list[int] = []
+    is_limited = learning.max_words is not None or not learning.colon_space
     merges: list[tuple[bytes, bytes]] = []
 
     pair_counts: defaultdict[Pair, int] = defaultdict(int)
@@ -149,17 +91,21 @@ def learn_pairs(
         count, (first, second) = pair_counts[pair], pair
         length = len(tokens[first]) + len(tokens[second])
         if (
-            count >= options.min_count
-            and (options.max_token_bytes is None or length <= options.max_token_bytes)
+            count >= learning.min_count
+            and (learning.max_token_bytes is None or length <= learning.max_token_bytes)
             and (not reserved or tokens[first] + tokens[second] not in reserved)
-            and (not is_limited or is_allowed(tokens[first] + tokens[second], options.max_words, options.colon_space))
+            and (not is_limited or is_allowed(tokens[first] + tokens[second], learning.max_words, learning.colon_space))
         ):
-            score = count - float(options.length_penalty) * length if options.length_penalty else count
+            score = count - float(learning.length_penalty) * length if learning.length_penalty else count
             heapq.heappush(heap, (-score, tie_keys[first], tie_keys[second], count, pair))
 
     def encode_words() -> list[list[int]]:
         """Encode the words with all merges so far, and rebuild the index."""
-        words, weights[:] = encode(tokens, merges)
+        ranks = {
+            (symbol_of[first], symbol_of[second]): (rank, symbol_of[first + second])
+            for rank, (first, second) in enumerate([*initial, *merges])
+        }
+        words = [merge_symbols([symbol_of[token] for token in run], ranks) for run, _ in runs]
         pair_counts.clear()
         where.clear()
         heap.clear()

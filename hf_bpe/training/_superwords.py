@@ -13,7 +13,7 @@ from hf_bpe.core._provenance import name_of_pattern, shortened
 from hf_bpe.counting._sources import TextSource, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
-from hf_bpe.reference._superwords import PATTERN
+from hf_bpe.reference._options import SUPERWORD_PATTERN
 from hf_bpe.training._learning import Learning, LearningSettings
 from hf_bpe.training._plan import NamedText, Plan
 from hf_bpe.training._target_sizes import Goal
@@ -49,7 +49,7 @@ class Superwords:
     """
 
     after: int | Sequence[int]
-    pattern: AnyPattern = PATTERN
+    pattern: AnyPattern = SUPERWORD_PATTERN
     max_words: int | None = 4
     colon_space: bool = False
     text: TextSource | WordCounts | None = None

@@ -157,11 +157,3 @@ def test_long_pre_tokens_are_encoded(shuffled):
     encoder = Encoder(model)
     ids = encoder.encode(b"a" * 50_000)  # would take many minutes if the time were quadratic
     assert [model.vocab[token_id] for token_id in ids] == [b"a" * 256] * 195 + [b"a" * 64, b"a" * 16]
-
-
-def test_more_pre_tokens_than_the_cache_holds_are_encoded(monkeypatch):
-    monkeypatch.setattr(Encoder, "_CACHE_SIZE", 4)
-    encoder = Encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern="gpt2"))
-    data = b" ".join(b"%d" % number for number in range(50)) * 2
-    assert encoder.encode(data) == list(data)
-    assert len(encoder._cache) <= 4

@@ -9,8 +9,9 @@ from support import oracle
 from support.made_up import check_with_made_up
 
 MADE_UP = """
-from hf_bpe import BPETokenizer, count, editing, train
-from hf_bpe.reference import _trainer
+from types import SimpleNamespace
+
+from hf_bpe import BPETokenizer, count, editing, reference, train
 from hf_bpe.training import Parity, Superwords, _dispatch
 
 text, seen = ["low lower lowest of the low"], []
@@ -24,7 +25,7 @@ def spied(module, name, option_of):
 
     setattr(module, name, spy)
 
-spied(_trainer, "learn_pairs", lambda tokens, encode, options, **_: options)
+spied(reference, "learn_merges", lambda counts, **options: SimpleNamespace(**options))
 core = _dispatch.native_core()
 if core is not None:
     class Core:

@@ -18,8 +18,7 @@ from hf_bpe.cli.outputs import Force, check_folder, is_resumed
 from hf_bpe.cli.program import TRAIN, command
 from hf_bpe.cli.sources import SOURCE_HELP, Running, check_text_or_counts, reads_text, text_or_counts
 from hf_bpe.cli.tokenizers import FOLDER_HELP, ROLES, Roles, load, save, takes_roles
-from hf_bpe.reference._options import InitialAlphabet
-from hf_bpe.reference._superwords import PATTERN as SUPERWORD_PATTERN
+from hf_bpe.reference._options import SUPERWORD_PATTERN, InitialAlphabet
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
