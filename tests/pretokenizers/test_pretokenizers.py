@@ -107,24 +107,6 @@ def test_named_patterns_cut_all_short_texts_as_tokenizers_does(name):
     assert [split(text, name) for text in SHORT] == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "pieces"),
-    [
-        ("gpt2-digits", "a  12 3", ["a", "  ", "1", "2", " ", "3"]),
-        ("gpt2-numbers", "a  12 3", ["a", "  ", "12", " ", "3"]),
-        ("minicpm5", "a  1234\n  5", ["a", "  ", "123", "4", "\n", "  ", "5"]),
-        (
-            "deepseek-v3",
-            "a  1234  \u4f60\u304b !x\u00e9",
-            ["a", "  ", "123", "4", "  ", "\u4f60\u304b", " !", "x\u00e9"],
-        ),
-        ("deepseek-v3", "!x\u00e9\x01\x02y\u30fb\u3040", ["!x", "\u00e9", "\x01", "\x02y", "\u30fb", "\u3040"]),
-    ],
-)
-def test_pieces_of_an_early_stage_end_the_text_of_the_next(name, text, pieces):
-    assert split(text, name) == split_by_name(text, name) == pieces
-
-
 @scaled
 @pytest.mark.parametrize("name", NAMES)
 def test_code_points_in_context_are_split_as_by_tokenizers(native, name):
