@@ -130,14 +130,10 @@ def test_bytes_that_are_missing_are_dropped_as_others_drop_them(model, batch, da
     assert again.drop_missing_bytes == tokenizer.drop_missing_bytes == model.lacks_bytes
 
 
-def test_missing_bytes_become_one_unknown_token_each():
-    model = BPEModel({1: b"a", 0: b"aa", 5: b"<unk>"}, [(b"a", b"a")], ["<unk>"])
-    tokenizer = BPETokenizer(model=model, unk_token="<unk>")
-    assert tokenizer.encode("aab你aba") == [0, 5, 5, 5, 5, 1, 5, 1]
-    assert_equal(tokenizer, exported(tokenizer), "aab你aba")
-    tokenizer = BPETokenizer(model=BPEModel({0: b"a"}, []), unk_token="<unk>")  # which the model does not have
-    assert tokenizer.encode("ab") == [0, 1]
-    assert_equal(tokenizer, exported(tokenizer), "ab")
+def test_an_unknown_token_that_the_model_lacks_is_added():
+    tokenizer = BPETokenizer(model=BPEModel({0: b"a"}, []), unk_token="<unk>")
+    assert tokenizer.encode("abba") == [0, 1, 1, 0]
+    assert_equal(tokenizer, exported(tokenizer), "abba")
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "llama3", None, CUSTOM[0]])
@@ -204,15 +200,6 @@ REFUSED = {
     "split without bytes": [SPLIT],
     "bytes twice": [BYTE_LEVEL, BYTE_LEVEL],
 }
-BROKEN = {
-    "empty": b"",
-    "truncated": json.dumps(pre_tokenizer(BYTE_LEVEL)).encode()[:-1],
-    "latin-1": '{"normalizer": "é"}'.encode("latin-1"),
-    "list": b"[]",
-    "null": b"null",
-    "a key twice": b'{"model": {}, "model": {}}',
-    "no model": b'{"pre_tokenizer": null, "normalizer": null}',
-}
 CRASHING = {
     "a name": pre_tokenizer("ByteLevel"),
     "no type": pre_tokenizer({"use_regex": True}),
@@ -221,13 +208,12 @@ CRASHING = {
     "no prefix space": pre_tokenizer({"type": "ByteLevel"}),
     "no behavior": pre_tokenizer({"type": "Split", "pattern": {"Regex": "a+"}}, BYTE_LEVEL),
     "no expression": pre_tokenizer({**SPLIT, "pattern": {"Regex": "("}}, BYTE_LEVEL),
-    "nested": None,
 }
 
 
 def read(folder, content):
     path = folder / "tokenizer.json"
-    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    path.write_text(json.dumps(content), "utf-8")
     definition = read_tokenizer_json(path)
     return definition.model.pattern, bool(definition.setting("add_prefix_space"))
 
@@ -254,8 +240,7 @@ def test_other_files_are_refused_by_name(tmp_path):
     plain = pre_tokenizer(BYTE_LEVEL)
     contents = {
         **{name: (pre_tokenizer(*parts or [None]), NOT_BYTE_LEVEL) for name, parts in REFUSED.items()},
-        **{name: (content, "not |expected a JSON object, got |the key 'model'") for name, content in BROKEN.items()},
-        **{name: (content or b"[" * 100_000, "") for name, content in CRASHING.items()},
+        **{name: (content, "") for name, content in CRASHING.items()},
         "normalizer": (
             {**plain, "normalizer": {"type": "ByteLevel"}},
             "normalizer: 'ByteLevel' is not supported, expected NFC",

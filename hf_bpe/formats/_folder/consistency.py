@@ -1,4 +1,4 @@
-"""Do the files of a folder belong together? Digests of saved folders, and contradictions between any files.
+"""Integrity of folders: digests of saved files, and contradictions between any files.
 
 `tokenizer_config.json` holds a digest of each file that the vocabulary and merges are read from. Files of two saves in
 one folder, or a damaged or changed file, raise an error instead of giving wrong ids. `tokenizer_config.json` itself and
