@@ -130,7 +130,7 @@ COMMANDS = {
     "add-special-tokens FOLDER -o OUT": "TOKEN: expected special tokens, or an option such as --pad-token",
     "pad FOLDER -o OUT --multiple 0": "--multiple: expected at least 1",
     "convert FOLDER": "give OUT: the file to write",
-    "convert FOLDER out.xyz": "OUT: expected a folder, or a file that ends in .*got 'out.xyz'",
+    "convert FOLDER out.xyz": "OUT: expected a folder, or a file .*got 'out.xyz'; .* give --to hf",
     "convert FOLDER OUT --to csv": "unknown format 'csv': expected one of hf, ",
     "convert FOLDER OUT --from csv": "unknown format 'csv': expected one of hf, ",
     "convert FOLDER OUT --to llama.cpp": "; for llama.cpp it is gguf",

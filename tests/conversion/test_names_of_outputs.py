@@ -1,6 +1,5 @@
 """A path to write means a file or a folder, in some format."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -26,32 +25,19 @@ def source(tokenizer, tmp_path_factory):
 
 
 @pytest.fixture
-def written(tokenizer, source, tmp_path, request):
-    """Return a function that writes a tokenizer by one of the two ways and returns the paths, or the error."""
+def written(tokenizer, tmp_path):
+    """Return a function that writes a tokenizer and returns the paths, or the error."""
 
-    def by_method(name, format=None):
+    def write(name, format=None):
         try:
             paths = tokenizer.convert_to(tmp_path / name, format=format, verify=False)
         except ValueError as error:
             return str(error)
         return {Path(path).relative_to(tmp_path).as_posix() for path in paths}
 
-    def by_command(name, format=None):
-        options = [] if format is None else ["--to", format]
-        done = run("convert", source, tmp_path / name, *options, code=None)
-        if done.exit_code == 2:
-            (said,) = re.findall(r"^hf-bpe: error: OUT: (.*) \(see hf-bpe convert --help\)$", done.stderr)
-            return re.sub(r"--to (\S+)(?=,|$)", r"format='\1'", said)
-        assert done.exit_code == 0, done.stderr
-        return {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-
-    return {"method": by_method, "command": by_command}[request.param]
+    return write
 
 
-both = pytest.mark.parametrize("written", ["method", "command"], indirect=True)
-
-
-@both
 @pytest.mark.parametrize("suffix", FILES)
 def test_suffix_of_another_format_is_refused(written, tmp_path, suffix):
     for format in sorted(FORMATS, key=FILES[suffix].__eq__):
@@ -64,7 +50,6 @@ def test_suffix_of_another_format_is_refused(written, tmp_path, suffix):
             assert not [*tmp_path.iterdir()]
 
 
-@both
 def test_unknown_suffix_needs_a_format(written, tmp_path):
     for name in ("x.foo", "x.GGUF", "x.h5", "my.tokenizer", "v1.5.bin"):
         expected = f"expected a folder, or a file that ends in {SUFFIXES}, got {str(tmp_path / name)!r}; for a folder "
@@ -73,7 +58,6 @@ def test_unknown_suffix_needs_a_format(written, tmp_path):
     assert f"{name}/tokenizer.json" in written(name, "hf")
 
 
-@both
 def test_name_with_a_dot_is_a_folder(written, tmp_path):
     for name in ("my-model-v1.5", "Llama-3.1", "Qwen2.5-7B", "phi.3-mini", ".hidden", "x"):
         assert f"{name}/tokenizer.json" in written(name)
@@ -81,7 +65,6 @@ def test_name_with_a_dot_is_a_folder(written, tmp_path):
     assert f"{name}/tokenizer.gguf" in written(name, "gguf")
 
 
-@both
 def test_folder_that_exists_may_have_any_name(written, tmp_path):
     (tmp_path / "x.foo").mkdir()
     assert "x.foo/tokenizer.json" in written("x.foo")
@@ -103,7 +86,6 @@ def test_commands_that_save_folders_refuse_names_of_files(source, tmp_path, comm
     assert BPETokenizer.from_pretrained(output)
 
 
-@both
 def test_file_of_an_unknown_suffix_has_the_given_format(written):
     for name in ("ranks.txt", "tokenizer.model"):  # as Llama 3 calls its file
         assert name in written(name, "tiktoken")
