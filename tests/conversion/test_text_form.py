@@ -131,8 +131,8 @@ def test_without_the_sidecar_special_tokens_can_be_given(folder, model):
 # What others write
 
 
-def raw(model):
-    return b"".join(b"%b\t%d\n" % (token, token_id) for token_id, token in model.vocab.items())
+def raw(model, render=bytes):
+    return b"".join(b"%b\t%d\n" % (render(token), token_id) for token_id, token in model.vocab.items())
 
 
 @given(
@@ -160,20 +160,14 @@ RENDERINGS = {
 @given(model=models(all_bytes=True, all_merged=True))
 def test_merged_tokens_may_be_written_with_a_loss(folder, name, model):
     made = {first + second for first, second in model.merges}
-    lines = [
-        b"%b\t%d\n" % (RENDERINGS[name](token).encode() if token in made else token, token_id)
-        for token_id, token in model.vocab.items()
-    ]
-    assert read_files(folder, b"".join(lines), rows(model), Hints(model.pattern)) == model
+    vocab = raw(model, lambda token: RENDERINGS[name](token).encode() if token in made else token)
+    assert read_files(folder, vocab, rows(model), Hints(model.pattern)) == model
 
 
 @given(models(all_bytes=True, all_merged=True), st.sampled_from([rb"\x%02x", rb"\x%02X"]))
 def test_invalid_utf8_may_be_hexadecimal_next_to_raw_tokens(folder, model, form):
-    lines = [
-        b"%b\t%d\n" % (form % token[0] if len(token) == 1 and token > b"\x7f" else token, token_id)
-        for token_id, token in model.vocab.items()
-    ]
-    assert read_files(folder, b"".join(lines), rows(model), Hints(model.pattern)) == model
+    vocab = raw(model, lambda token: form % token[0] if len(token) == 1 and token > b"\x7f" else token)
+    assert read_files(folder, vocab, rows(model), Hints(model.pattern)) == model
 
 
 def test_byte_written_as_a_replacement_character_is_asked_for(folder):
