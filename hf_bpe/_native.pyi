@@ -6,6 +6,7 @@ from mmap import mmap
 
 from typing_extensions import Buffer
 
+from hf_bpe.core._arrays import TokenArrays
 from hf_bpe.core._model import BPEModel
 from hf_bpe.counting._runs import Run
 from hf_bpe.encoding._encoder import AddedTokenTuple, AnyText, Ids, Numbers, Options, TemplateIds
@@ -222,7 +223,7 @@ class Encoder:
         self,
         model: BPEModel,
         rebuild: Callable[..., object],
-        vocab: dict[int, bytes],
+        vocab: TokenArrays,
         merge_ids: bytes,
         pattern: str | Chain | None,
         *,
@@ -235,7 +236,7 @@ class Encoder:
     def of_characters(
         model: BPEModel,
         rebuild: Callable[..., object],
-        vocab: dict[int, bytes],
+        vocab: TokenArrays,
         merge_ids: bytes,
         byte_ids: bytes,
         excluded: bytes,
@@ -325,40 +326,43 @@ def from_printable(texts: list[str]) -> list[bytes | None]:
 def to_printable(tokens: list[bytes], kept: dict[bytes, str]) -> list[str]:
     """Return `hf_bpe.pretokenizers.to_printable` of each token, or the text that `kept` has for it."""
 
-def join_merges(merges: bytes, ids: list[int], texts: list[str], before: str, between: str, after: str) -> str | None:
+def change_tokens(tokens: TokenArrays, changes: dict[int, bytes | None]) -> TokenArrays:
+    """Return tokens in the order of their ids, without empty ones, and with other bytes for some ids or none."""
+
+def find_tokens(tokens: TokenArrays, wanted: list[bytes]) -> dict[bytes, int]:
+    """Return token → id of the wanted tokens that exist."""
+
+def join_merges(merges: bytes, ids: bytes, texts: list[str], before: str, between: str, after: str) -> str | None:
     """Return the text of merges: for each the texts of both parts; None if ids are large.
 
     Args:
         merges: the ids of the first part, the second part and the result of each, in 32 bits each.
-        ids: the ids of tokens.
+        ids: the ids of tokens, in 32 bits each.
         texts: the texts of these tokens.
         before, between, after: what stands before the first part, between the parts, and after the second.
     """
 
-def read_merges(text: bytes, tokens: list[bytes | None], ids: list[int]) -> tuple[bytes, bytes] | None:
+def read_merges(text: bytes, tokens: TokenArrays) -> tuple[bytes, bytes] | None:
     """Read the content of a `merges.txt`.
 
     Args:
         text: the content, with or without a header.
-        tokens: the tokens that merges may have; None for what is in no merge.
-        ids: the id of each token.
+        tokens: the tokens that merges may have; empty ones for what is in no merge.
 
     Returns:
         A byte for each token, 1 if it is a part of a merge or made by one; and `hf_bpe.core._model.MergeIds`. None if
         the text has anything else, or a merge twice.
     """
 
-def read_vocab(text: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
+def read_vocab(text: bytes) -> tuple[dict[str, int], TokenArrays] | None:
     """Read the content of a `vocab.json`.
 
     Returns:
-        Printable token → id, in the order of the text, and `from_printable` of each. None if the text is not a JSON
+        Printable token → id, in the order of the text, and their `from_printable`, empty where that is None. None if the text is not a JSON
         object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
     """
 
-def read_model(
-    text: bytes, as_text: bool = False
-) -> tuple[bytes, dict[str, int], list[bytes | None], bytes, bytes] | None:
+def read_model(text: bytes, as_text: bool = False) -> tuple[bytes, dict[str, int], TokenArrays, bytes, bytes] | None:
     """Read `model.vocab` and `model.merges` in the content of a `tokenizer.json`.
 
     Args:

@@ -82,8 +82,8 @@ class World:
 
     def make_encoder(self, **options: object) -> native.Encoder:
         """Return an encoder of the model and the tokens."""
-        merge_ids = self.model.merge_ids
-        return native.Encoder(self.model, make_encoder, VOCAB, merge_ids, "gpt2", **options).with_added_tokens(TOKENS)
+        arrays = self.model.token_arrays, self.model.merge_ids
+        return native.Encoder(self.model, make_encoder, *arrays, "gpt2", **options).with_added_tokens(TOKENS)
 
     def change(self, *_: object) -> None:
         """Change something that is used, in this thread or in a signal handler."""
@@ -322,7 +322,9 @@ def use_oddly(world: World) -> None:
     arguments = [rng.choice([*likely, world.odd()]) for _ in range(rng.randrange(4))]
     rng.choice(functions)(*arguments)
     wrong = {rng.choice([99, 2**31, -1, "x"]): rng.choice([b"c", b"", "c"])}
-    vocab = world.keep({Index(world, 97): b"a", 98: b"b", **wrong})
+    arrays = [b"", b"ab", array.array("I", [1, 1]).tobytes(), array.array("I", [97, 98]).tobytes(), "x"]
+    vocab = tuple(rng.choice(arrays) for _ in range(3))
+    native.change_tokens(world.model.token_arrays, world.keep({Index(world, 97): b"a", 98: b"b", **wrong}))
     merge_ids = rng.choice([b"", b"12345678", bytes(12), [], array.array("I", [97, 98, 99]).tobytes()])
     native.Encoder(world.model, make_encoder, vocab, merge_ids, rng.choice([None, "gpt2", "no"]))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 from hf_bpe._utils.arguments import check_str, short_repr, wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._alphabet import BYTES, Alphabet
-from hf_bpe.core._checks import checked_ids, checked_merges
+from hf_bpe.core._arrays import MergeIds, TokenArrays, Tokens, find_tokens
+from hf_bpe.core._checks import MAX_TOKEN_BYTES, checked_ids, checked_merges
 from hf_bpe.core._provenance import Origin, make_signature, origin_of_first, parse_origin
 from hf_bpe.core._special_tokens import check_special_tokens, check_special_tokens_in
 from hf_bpe.normalizers._normalizer import Normalizer
+from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import GPT2, UNICODE_VERSION, Pattern
 
 Merge = tuple[bytes, bytes]
@@ -28,24 +30,6 @@ Merge = tuple[bytes, bytes]
 
 MODEL_OPTIONS = ("ignore_merges", "normalizer", "drop_missing_bytes")
 """The fields that decide ids besides tokens, merges and pattern, and are rarely set."""
-
-
-class MergeIds(bytes):
-    """The ids of both parts and of the result of each merge, as native 32-bit numbers.
-
-    Who makes them has checked that the merges are distinct, and of ordinary tokens, none of which stands for bytes or
-    unknown characters.
-    """
-
-
-Merges = list[Merge] | MergeIds
-
-
-def pairs_of_ids(vocab: Mapping[int, bytes], merge_ids: MergeIds) -> list[Merge]:
-    """Return merges as pairs of the tokens of a vocabulary."""
-    ids = memoryview(merge_ids).cast("I")
-    firsts, seconds = (map(vocab.__getitem__, ids[place::3]) for place in range(2))
-    return list(zip(firsts, seconds, strict=True))
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,20 +87,29 @@ class BPEModel:
     _special_ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        ids = checked_ids(self.vocab)
-        is_in_order = [*self.vocab] == [*ids.values()]
+        vocab: Tokens = self.vocab
+        if isinstance(vocab, TokenArrays) and (len(vocab.data) > MAX_TOKEN_BYTES or type(self.merges) is not MergeIds):
+            vocab = vocab.to_dict()  # to be checked
+        ids = {} if isinstance(vocab, TokenArrays) else checked_ids(vocab)
         if not isinstance(self.alphabet, Alphabet):
             raise wrong_type("alphabet", "a ByteAlphabet or CharacterAlphabet", self.alphabet)
         are_bytes = self.alphabet.is_bytes
         specials = check_special_tokens(self.special_tokens, are_bytes=are_bytes)
+        encoded = {special.encode() for special in specials}
+        if isinstance(vocab, TokenArrays):
+            twins = filter(None, map(from_printable, specials))
+            ids = find_tokens(vocab, {*encoded, *twins, *self.alphabet.stand_ins, *BYTES.stand_ins})
+            vars(self)["token_arrays"] = vars(self).pop("vocab")
+        else:
+            is_in_order = [*vocab] == [*ids.values()]
+            vars(self)["vocab"] = dict(vocab if is_in_order else zip(ids.values(), ids, strict=True))
         specials = sorted(specials, key=lambda special: ids.get(special.encode(), -1))
         check_special_tokens_in(specials, ids, are_bytes=are_bytes)
         set_field = object.__setattr__  # the only way to set a field of a frozen dataclass
-        set_field(self, "vocab", dict(self.vocab) if is_in_order else dict(zip(ids.values(), ids, strict=True)))
         if is_checked := isinstance(self.merges, MergeIds):
             vars(self)["merge_ids"] = vars(self).pop("merges")
         else:
-            set_field(self, "merges", checked_merges(self.merges, ids, {special.encode() for special in specials}))
+            set_field(self, "merges", checked_merges(self.merges, ids, encoded))
         set_field(self, "special_tokens", tuple(specials))
         set_field(self, "_special_ids", {special: ids[special.encode()] for special in specials})
         if not isinstance(self.pattern, str | None) or self.pattern != self._pre_tokenizer.canonical:
@@ -134,18 +127,25 @@ class BPEModel:
 
     @classmethod
     def of(
-        cls, vocab: dict[int, bytes], merges: Merges, specials: Iterable[str], pattern: Pattern, **options: Any
+        cls, vocab: Tokens, merges: list[Merge] | MergeIds, specials: Iterable[str], pattern: Pattern, **options: Any
     ) -> BPEModel:
         """Return the model with a `Pattern`, whose expression the constructor might refuse as a user's."""
-        pairs = cast("list[Merge]", merges)
+        vocab, pairs = cast("dict[int, bytes]", vocab), cast("list[Merge]", merges)
         return cls(vocab, pairs, tuple(specials), pattern.canonical, _pre_tokenizer=pattern, **options)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            if name == "merges":  # its many objects are made when somebody asks
-                vars(self)[name] = pairs_of_ids(self.vocab, self.merge_ids)
+            if name == "vocab":  # the many objects are made when somebody asks
+                vars(self)[name] = self.token_arrays.to_dict()
+            elif name == "merges":
+                vars(self)[name] = self.merge_ids.pairs(self.vocab)
             return object.__getattribute__(self, name)
+
+    @cached_property
+    def token_arrays(self) -> TokenArrays:
+        """The vocabulary as arrays."""
+        return TokenArrays.of(self.vocab)
 
     @cached_property
     def merge_ids(self) -> MergeIds:
@@ -157,7 +157,7 @@ class BPEModel:
     @property
     def vocab_size(self) -> int:
         """Number of tokens, special tokens included."""
-        return len(self.vocab)
+        return len(self.token_arrays.ids) // 4
 
     @property
     def pre_tokenizer(self) -> Pattern:
@@ -177,7 +177,7 @@ class BPEModel:
     @property
     def lacks_bytes(self) -> bool:
         """True if the vocabulary is missing tokens for some bytes; never with an alphabet of characters."""
-        return self.alphabet.is_bytes and [*map(len, self.vocab.values())].count(1) < 256
+        return self.alphabet.is_bytes and self.token_arrays.lengths.count(1) < 256
 
     @property
     def refuses_bytes(self) -> bool:
@@ -304,8 +304,9 @@ class BPEModel:
 
     def __getstate__(self) -> dict[str, object]:
         # Equal models have equal pickles, which are fingerprints for `datasets`.
-        state = {**vars(self), "merge_ids": self.merge_ids, "_printable_vocab": None}
-        return {name: state[name] for name in sorted(state) if name != "merges"}
+        arrays = {"token_arrays": self.token_arrays, "merge_ids": self.merge_ids, "_printable_vocab": None}
+        state = {**vars(self), **arrays}
+        return {name: state[name] for name in sorted(state) if name not in ("vocab", "merges")}
 
     def __deepcopy__(self, memo: object) -> BPEModel:
         return self  # immutable, and too large to copy without need

@@ -119,7 +119,7 @@ def _model_digest(model: Model) -> str:
     native = native_core()
     if native is not None:  # `repr` takes as many waits for memory as there are merges
         shown = [*map(repr, model.vocab.values())]
-        text = native.join_merges(model.merge_ids, [*model.vocab], shown, "(", ", ", "), ")
+        text = native.join_merges(model.merge_ids, model.token_arrays.ids, shown, "(", ", ", "), ")
         if text is not None:
             return short_digest(f"[{text.removesuffix(', ')}]".encode())
     return merges_digest(model.merges)

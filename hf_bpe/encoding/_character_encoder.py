@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+from hf_bpe.core._arrays import TokenArrays
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder
 from hf_bpe.encoding._preparation import Preparation, tells_starts
@@ -78,7 +79,7 @@ def make_character_encoder(
     core = native.Encoder.of_characters(
         model,
         rebuild,
-        vocab,
+        TokenArrays.of(vocab),
         model.merge_ids,
         array("I", (ids.get(token, _NO_BYTE) for token in alphabet.byte_tokens)).tobytes(),
         array("I", excluded).tobytes(),

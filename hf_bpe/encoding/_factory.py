@@ -75,7 +75,7 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
     encoder: Encoder = native.Encoder(
         model,
         make_encoder,
-        model.vocab,
+        model.token_arrays,
         model.merge_ids,
         native_pattern(native, model.pre_tokenizer),
         excluded_tokens=[special.encode() for special in model.special_tokens] if model.ignore_merges else None,
@@ -85,7 +85,7 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
 
 
 def _check_ids(model: BPEModel) -> None:
-    if (highest := max(max(model.vocab, default=0), len(model.merge_ids) // 12)) >= _NATIVE_IDS:
+    if (highest := max(*model.token_arrays.numbers[-1:], len(model.merge_ids) // 12, 0)) >= _NATIVE_IDS:
         raise ValueError(f"model: expected ids and numbers of merges below {_NATIVE_IDS}, got {highest}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._factory import make_encoder
@@ -45,18 +45,20 @@ def _all_unreachable(model: BPEModel) -> Iterator[list[int]]:
     """Yield the unreachable ids in several lists. Most of them have high ids, so these come first."""
     never_made = model.alphabet.stand_ins.union(map(str.encode, model.special_tokens))
     encoder = make_encoder(model)
-    ids = [*model.vocab]
+    arrays = model.token_arrays
+    ids, sizes, stop = arrays.numbers, arrays.lengths, len(arrays.data)
     while ids:
-        some = ids[-_AT_ONCE:]
-        del ids[-_AT_ONCE:]
-        tokens = [*map(model.vocab.__getitem__, some)]
+        some, lengths = ids[-_AT_ONCE:], sizes[-_AT_ONCE:]
+        del ids[-_AT_ONCE:], sizes[-_AT_ONCE:]
+        bounds = accumulate(lengths, initial=stop - sum(lengths))
+        tokens, stop = [arrays.data[begin:end] for begin, end in pairwise(bounds)], stop - sum(lengths)
         made, offsets = encoder.merge_words(tokens, 0)
         flat, ends = made.tolist(), offsets.tolist()
         # One id need not be the token's: characters without a token side by side may become one unk_token.
         yield [
             i
-            for i, token, (start, stop) in zip(some, tokens, pairwise(ends), strict=True)
-            if (stop != start + 1 or flat[start] != i) and stop > start and token not in never_made
+            for i, token, (start, end) in zip(some, tokens, pairwise(ends), strict=True)
+            if (end != start + 1 or flat[start] != i) and end > start and token not in never_made
         ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from hf_bpe._native_core import native_core
 from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
+from hf_bpe.core._arrays import TokenArrays
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Encoder, is_skipped
 from hf_bpe.encoding._sessions.streams import CharacterDecodeStream, DecodesBytes, DecodeStream, ToIds
@@ -151,7 +152,7 @@ class CharacterDecoder(Decoder):
             self._bytes = dict(zip(self._tokens, map(self._as_bytes, texts), strict=True))
             native = native_core()
             if native is not None and all(self._bytes.values()):
-                self._native = native.Encoder(model, _no_rebuild, self._bytes, b"", None)
+                self._native = native.Encoder(model, _no_rebuild, TokenArrays.of(self._bytes), b"", None)
 
     def texts(self, rows: Sequence[Any], skipped: bytes, errors: str) -> list[str]:
         if errors != "replace":

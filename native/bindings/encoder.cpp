@@ -112,7 +112,7 @@ Args:
 Raises:
     ValueError: merges of what is not in the vocabulary, merges that are given twice, or too many of anything.
 )")
-      .def(nb::init<const GivenModel&, const Rebuild&, const GivenVocabulary&, const nb::bytes&, const GivenPattern&,
+      .def(nb::init<const GivenModel&, const Rebuild&, const TokenArrays&, const nb::bytes&, const GivenPattern&,
                     const std::optional<ByteStrings>&, bool, const std::optional<std::string>&, std::size_t>(),
            "model"_a, "rebuild"_a, "vocab"_a, "merge_ids"_a, "pattern"_a.none(), nb::kw_only(),
            "excluded_tokens"_a = nb::none(), "drop_missing_bytes"_a = false, "simd"_a = nb::none(),

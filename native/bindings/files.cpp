@@ -3,9 +3,12 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "bindings/python.hpp"
+#include "bindings/vocabularies.hpp"
 #include "files/merges_file.hpp"
 #include "files/model_json.hpp"
 #include "files/printable.hpp"
@@ -16,7 +19,6 @@ namespace {
 constexpr std::uint32_t kMaxIds = 1 << 22;  // in a table by id
 
 using Strings = Typed<nb::list, "list[str]">;
-using Integers = Typed<nb::list, "list[int]">;
 
 nb::object bytes_from(std::string_view bytes) {
   nb::object object = nb::steal(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
@@ -92,20 +94,18 @@ struct JoinedTexts {
 
 // The text of merges: for each merge the texts of both parts, which `texts` has for each of the tokens with `ids`, with
 // what comes before, between and after them. Merges are ids of both parts and of the result, as in ids_of.
-Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integers& ids, const Strings& texts,
+Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const nb::bytes& ids, const Strings& texts,
                                             const std::string& before, const std::string& between,
                                             const std::string& after) {
-  const Held held_ids = items_of(ids.value, "ids");
   std::vector<std::uint32_t> places;
-  for (std::size_t i = 0; i < held_ids.size(); ++i) {
-    const auto id = number_of<std::uint32_t>(held_ids[i], "ids");
+  std::uint32_t number = 0;
+  for (const std::uint32_t id : numbers_of(ids)) {
     if (id >= kMaxIds) return nb::none();
     if (id >= places.size()) places.resize(id + 1, kMaxIds);
-    places[id] = static_cast<std::uint32_t>(i);
+    places[id] = number++;
   }
-  const JoinedTexts text_of(texts, held_ids.size());
-  std::vector<std::uint32_t> merged(merges.size() / sizeof(std::uint32_t));
-  std::memcpy(merged.data(), merges.c_str(), merged.size() * sizeof(std::uint32_t));
+  const JoinedTexts text_of(texts, number);
+  const std::vector<std::uint32_t> merged = numbers_of(merges);
   std::string joined;
   for (std::size_t i = 0; i + 2 < merged.size(); i += 3) {
     for (std::size_t side = 0; side < 2; ++side) {
@@ -120,6 +120,64 @@ Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const Integ
   return text;
 }
 
+nb::object bytes_of(const std::vector<std::uint32_t>& numbers) {
+  return bytes_from({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(std::uint32_t)});
+}
+
+// A TokenArrays while it is made.
+struct ArraysOfTokens {
+  void add(std::uint32_t id, std::string_view token) {
+    data += token;
+    sizes.push_back(static_cast<std::uint32_t>(token.size()));
+    ids.push_back(id);
+  }
+  TokenArrays take() const { return nb::make_tuple(bytes_from(data), bytes_of(sizes), bytes_of(ids)); }
+
+  std::string data;
+  std::vector<std::uint32_t> sizes, ids;
+};
+
+// The tokens with other bytes for some ids, None for no token, in the order of the ids, without empty tokens.
+TokenArrays change_tokens(const TokenArrays& tokens, const Typed<nb::dict, "dict[int, bytes | None]">& changes) {
+  const GivenTokens given(tokens);
+  std::unordered_set<std::uint32_t> changed;
+  Vocabulary::Tokens items;
+  items.reserve(given.items.size());
+  const auto entries = items_of(changes.value);  // which keeps the tokens alive
+  for (const auto& [key, value] : entries) {
+    const auto id = number_of<std::uint32_t>(key, "changes");
+    changed.insert(id);
+    if (!value.is_none()) items.emplace_back(id, view_of(value, "changes"));
+  }
+  for (const auto& item : given.items) {
+    if (!item.second.empty() && !changed.contains(item.first)) items.push_back(item);
+  }
+  const auto by_id = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (!std::is_sorted(items.begin(), items.end(), by_id)) std::sort(items.begin(), items.end(), by_id);
+  ArraysOfTokens arrays;
+  for (const auto& [id, token] : items) arrays.add(id, token);
+  return arrays.take();
+}
+
+// The ids of some of the tokens, as far as they are there.
+Typed<nb::dict, "dict[bytes, int]"> find_tokens(const TokenArrays& tokens, const ByteStrings& wanted) {
+  const GivenTokens given(tokens);
+  const Held held = items_of(wanted.value, "wanted");
+  std::unordered_map<std::string_view, nb::handle> objects;
+  std::size_t longest = 0;
+  for (nb::handle token : held) {
+    const std::string_view bytes = view_of(token, "wanted");
+    objects.emplace(bytes, token);
+    longest = std::max(longest, bytes.size());
+  }
+  nb::dict found;
+  for (const auto& [id, token] : given.items) {
+    if (token.size() > longest) continue;
+    if (const auto at = objects.find(token); at != objects.end()) found[at->second] = id;
+  }
+  return found;
+}
+
 // The ids of the tokens of each merge in 32 bits each.
 nb::object ids_of(const MergesFile& file, const std::vector<std::uint32_t>& ids) {
   std::vector<std::uint32_t> merged;
@@ -127,18 +185,18 @@ nb::object ids_of(const MergesFile& file, const std::vector<std::uint32_t>& ids)
   for (const auto& [first, second, result] : file.merges) {
     for (const std::uint32_t number : {first, second, result}) merged.push_back(ids[number]);
   }
-  return bytes_from({reinterpret_cast<const char*>(merged.data()), merged.size() * sizeof(std::uint32_t)});
+  return bytes_of(merged);
 }
 
-// `tokens` may have None in place of tokens that no merge has.
-Typed<nb::object, "tuple[bytes, bytes] | None"> read_merges_of(
-    const nb::bytes& text, const Typed<nb::list, "list[bytes | None]">& tokens, const Integers& token_ids) {
-  const Held held = items_of(tokens.value, "tokens"), held_ids = items_of(token_ids.value, "ids");
-  if (held.size() != held_ids.size()) throw nb::value_error("ids: expected one for each token");
+// `tokens` may have empty ones in place of tokens that no merge has.
+Typed<nb::object, "tuple[bytes, bytes] | None"> read_merges_of(const nb::bytes& text, const TokenArrays& tokens) {
+  const GivenTokens given(tokens);
   std::vector<std::string_view> views;
   std::vector<std::uint32_t> ids;
-  for (nb::handle token : held) views.push_back(token.is_none() ? std::string_view() : view_of(token, "tokens"));
-  for (nb::handle id : held_ids) ids.push_back(number_of<std::uint32_t>(id, "ids"));
+  for (const auto& [id, token] : given.items) {
+    views.push_back(token);
+    ids.push_back(id);
+  }
   const std::optional<MergesFile> file = without_gil(  // what is read is bytes, which cannot change
       [&](const PollFunction&) { return read_merges({text.c_str(), text.size()}, views); });
   if (!file) return nb::none();
@@ -150,12 +208,11 @@ bool are_distinct(std::vector<std::uint32_t> ids) {
   return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
 }
 
-// Token as it is written → id, and the tokens as bytes, None for those that are none. Irregular if an entry is not
+// Token as it is written → id, and the tokens as bytes, empty for those that are none. Irregular if an entry is not
 // UTF-8, or two have the same text or id.
 struct Vocab {
   explicit Vocab(const VocabJson& vocab) {
     const std::size_t size = vocab.entries.size();
-    ids.reserve(size);
     for (const VocabJson::Entry& entry : vocab.entries) {
       const auto length = static_cast<Py_ssize_t>(entry.written.size());
       const nb::object text = nb::steal(PyUnicode_DecodeUTF8(entry.written.data(), length, nullptr));
@@ -166,19 +223,17 @@ struct Vocab {
       }
       nb::object id = nb::steal(PyLong_FromUnsignedLong(entry.id));
       if (!id.is_valid() || PyDict_SetItem(entries.ptr(), text.ptr(), id.ptr()) != 0) throw nb::python_error();
-      ids.push_back(entry.id);
-      tokens.append(entry.token.empty() ? nb::object(nb::none()) : bytes_from(entry.token));
+      tokens.add(entry.id, entry.token);
     }
-    is_regular = entries.size() == size && are_distinct(ids);
+    is_regular = entries.size() == size && are_distinct(tokens.ids);
   }
 
   nb::dict entries;
-  nb::list tokens;
-  std::vector<std::uint32_t> ids;
+  ArraysOfTokens tokens;
   bool is_regular = false;
 };
 
-Typed<nb::object, "tuple[dict[str, int], list[bytes | None]] | None"> read_vocab_of(const nb::bytes& text) {
+Typed<nb::object, "tuple[dict[str, int], TokenArrays] | None"> read_vocab_of(const nb::bytes& text) {
   VocabJson vocab;
   {
     const NoGil no_gil;
@@ -186,7 +241,7 @@ Typed<nb::object, "tuple[dict[str, int], list[bytes | None]] | None"> read_vocab
     if (!vocab.read(cursor) || !cursor.is_end()) return nb::none();
   }
   const Vocab read(vocab);
-  return read.is_regular ? nb::object(nb::make_tuple(read.entries, read.tokens)) : nb::none();
+  return read.is_regular ? nb::object(nb::make_tuple(read.entries, read.tokens.take())) : nb::none();
 }
 
 // A tokenizer.json without its vocabulary and merges.
@@ -200,7 +255,7 @@ nb::object rest_of(std::string_view text, const ModelJson& model) {
   return bytes_from(rest);
 }
 
-Typed<nb::object, "tuple[bytes, dict[str, int], list[bytes | None], bytes, bytes] | None"> read_model_of(
+Typed<nb::object, "tuple[bytes, dict[str, int], TokenArrays, bytes, bytes] | None"> read_model_of(
     const nb::bytes& content, bool as_text) {
   const std::string_view text(content.c_str(), content.size());
   const std::optional<ModelJson> model = without_gil(
@@ -208,9 +263,9 @@ Typed<nb::object, "tuple[bytes, dict[str, int], list[bytes | None], bytes, bytes
   if (!model) return nb::none();
   const Vocab vocab(model->vocab);
   if (!vocab.is_regular) return nb::none();
-  return nb::make_tuple(rest_of(text, *model), vocab.entries, vocab.tokens,
+  return nb::make_tuple(rest_of(text, *model), vocab.entries, vocab.tokens.take(),
                         bytes_from({model->merges.is_used.data(), model->merges.is_used.size()}),
-                        ids_of(model->merges, vocab.ids));
+                        ids_of(model->merges, vocab.tokens.ids));
 }
 
 }  // namespace
@@ -220,22 +275,24 @@ void bind_files(nb::module_& module) {
              "Return what `hf_bpe.pretokenizers.from_printable` does of each text.");
   module.def("to_printable", &to_printable, "tokens"_a, "kept"_a,
              "Return `hf_bpe.pretokenizers.to_printable` of each token, or the text that `kept` has for it.");
+  module.def("change_tokens", &change_tokens, "tokens"_a, "changes"_a,
+             "Return tokens in the order of their ids, without empty ones, and with other bytes for some ids or none.");
+  module.def("find_tokens", &find_tokens, "tokens"_a, "wanted"_a, "Return token → id of the wanted tokens that exist.");
   module.def("join_merges", &join_merges, "merges"_a, "ids"_a, "texts"_a, "before"_a, "between"_a, "after"_a,
              R"(Return the text of merges: for each the texts of both parts; None if ids are large.
 
 Args:
     merges: the ids of the first part, the second part and the result of each, in 32 bits each.
-    ids: the ids of tokens.
+    ids: the ids of tokens, in 32 bits each.
     texts: the texts of these tokens.
     before, between, after: what stands before the first part, between the parts, and after the second.
 )");
-  module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a, "ids"_a,
+  module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a,
              R"(Read the content of a `merges.txt`.
 
 Args:
     text: the content, with or without a header.
-    tokens: the tokens that merges may have; None for what is in no merge.
-    ids: the id of each token.
+    tokens: the tokens that merges may have; empty ones for what is in no merge.
 
 Returns:
     A byte for each token, 1 if it is a part of a merge or made by one; and `hf_bpe.core._model.MergeIds`. None if
@@ -245,7 +302,7 @@ Returns:
              R"(Read the content of a `vocab.json`.
 
 Returns:
-    Printable token → id, in the order of the text, and `from_printable` of each. None if the text is not a JSON
+    Printable token → id, in the order of the text, and their `from_printable`, empty where that is None. None if the text is not a JSON
     object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
 )");
   module.def("read_model", &read_model_of, "text"_a, "as_text"_a = false,

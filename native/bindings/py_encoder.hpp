@@ -27,7 +27,6 @@ using Texts = Typed<nb::list, "list[AnyText]">;
 using IdList = Typed<nb::list, "list[int]">;
 using IdLists = Typed<nb::list, "list[list[int]]">;
 using Encoded = Typed<nb::tuple, "tuple[Ids, Numbers]">;
-using GivenVocabulary = Typed<nb::dict, "dict[int, bytes]">;
 using Rebuild = Typed<nb::object, "Callable[..., object]">;
 using GivenModel = Typed<nb::object, "BPEModel">;
 using GivenOptions = Typed<nb::tuple, "Options">;
@@ -49,7 +48,7 @@ inline std::optional<NoGil> no_gil_for(const std::vector<Text>& texts) {
 
 class PyEncoder : public PyDecoder {
  public:
-  PyEncoder(const GivenModel& model, const Rebuild& rebuild, const GivenVocabulary& vocab, const nb::bytes& merge_ids,
+  PyEncoder(const GivenModel& model, const Rebuild& rebuild, const TokenArrays& vocab, const nb::bytes& merge_ids,
             const GivenPattern& pattern, const std::optional<ByteStrings>& excluded_tokens, bool drop_missing_bytes,
             const std::optional<std::string>& simd, std::size_t chunk_bytes)
       : PyEncoder(model, rebuild, GivenTokens(vocab), [&](const GivenTokens& tokens) {
@@ -58,7 +57,7 @@ class PyEncoder : public PyDecoder {
                          pattern_of(pattern.value), simd_of(simd), chunk_bytes);
         }) {}
 
-  static PyEncoder of_characters(const GivenModel& model, const Rebuild& rebuild, const GivenVocabulary& vocab,
+  static PyEncoder of_characters(const GivenModel& model, const Rebuild& rebuild, const TokenArrays& vocab,
                                  const nb::bytes& merge_ids, const nb::bytes& byte_ids, const nb::bytes& excluded,
                                  unsigned prefix, bool splits, std::optional<std::uint32_t> unknown_id,
                                  bool fuses_unknown, bool keeps_spaces, const std::optional<std::string>& simd,

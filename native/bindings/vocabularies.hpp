@@ -6,8 +6,8 @@
 #include <cstring>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -18,18 +18,29 @@
 
 namespace hf_bpe {
 
-// A copy of the ids and bytes in a dict, whose objects may be anywhere in memory.
+inline std::vector<std::uint32_t> numbers_of(const nb::bytes& bytes) {
+  if (bytes.size() % sizeof(std::uint32_t) != 0) throw nb::value_error("expected uint32 in bytes");
+  std::vector<std::uint32_t> numbers(bytes.size() / sizeof(std::uint32_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.c_str(), bytes.size());
+  return numbers;
+}
+
+using TokenArrays = Typed<nb::tuple, "TokenArrays">;
+
+// The tokens of a hf_bpe.core._arrays.TokenArrays, whose bytes it holds. No code of Python can change them.
 class GivenTokens {
  public:
-  explicit GivenTokens(const nb::dict& dict) {
-    if (!read_in_place(dict)) {
-      items.clear();
-      bytes_.clear();
-      for (const auto& [key, value] : items_of(dict)) add(key, value);
-    }
-    for (std::size_t begin = 0; auto& [id, token] : items) {
-      token = std::string_view(bytes_).substr(begin, token.size());
-      begin += token.size();
+  explicit GivenTokens(const nb::tuple& arrays) {
+    if (!nb::try_cast(arrays, arrays_)) throw nb::type_error("tokens: expected three bytes objects");
+    const auto& [data, sizes_in_bytes, ids_in_bytes] = arrays_;
+    const std::vector<std::uint32_t> sizes = numbers_of(sizes_in_bytes), ids = numbers_of(ids_in_bytes);
+    if (sizes.size() != ids.size()) throw nb::value_error("tokens: expected a size for each id");
+    std::string_view rest(data.c_str(), data.size());
+    items.reserve(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (sizes[i] > rest.size()) throw nb::value_error("tokens: expected as many bytes as the sizes say");
+      items.emplace_back(ids[i], rest.substr(0, sizes[i]));
+      rest.remove_prefix(sizes[i]);
     }
   }
   GivenTokens(const GivenTokens&) = delete;
@@ -37,32 +48,8 @@ class GivenTokens {
   Vocabulary::Tokens items;
 
  private:
-  // False for a key whose conversion may run Python code, which may change the dict.
-  bool read_in_place(const nb::dict& dict) {
-    const nb::ft_object_guard lock(dict);
-    items.reserve(dict.size());
-    PyObject *key, *value;
-    for (Py_ssize_t at = 0; PyDict_Next(dict.ptr(), &at, &key, &value);) {
-      if (!PyLong_CheckExact(key)) return false;
-      add(key, value);
-    }
-    return true;
-  }
-
-  void add(nb::handle key, nb::handle value) {
-    items.emplace_back(number_of<std::uint32_t>(key, "ids"), view_of(value, "tokens"));
-    bytes_ += items.back().second;
-  }
-
-  std::string bytes_;
+  std::tuple<nb::bytes, nb::bytes, nb::bytes> arrays_;
 };
-
-inline std::vector<std::uint32_t> numbers_of(const nb::bytes& bytes) {
-  if (bytes.size() % sizeof(std::uint32_t) != 0) throw nb::value_error("expected uint32 in bytes");
-  std::vector<std::uint32_t> numbers(bytes.size() / sizeof(std::uint32_t));
-  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.c_str(), bytes.size());
-  return numbers;
-}
 
 inline PrefixSpace prefix_space_of(unsigned number) {
   if (number > static_cast<unsigned>(PrefixSpace::kFirstUnlessSpace)) throw nb::value_error("prefix: expected 0 to 3");

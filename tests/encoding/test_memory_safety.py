@@ -11,6 +11,7 @@ import pytest
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe._native_core import native_core
+from hf_bpe.core._arrays import TokenArrays
 from hf_bpe.counting._runs import read_words
 from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
@@ -150,9 +151,7 @@ def test_lists_of_numbers_may_change_while_they_are_read(native, model):
     run = b"\0\1a\1"
     merged = native.RunMerger([run] * 1001, multipliers).read(100)
     assert native.RunReader(merged).next(2) == [(b"a", 3 + sum(range(2, 1002)))]
-    vocab = {Index(5, lambda: vocab.clear()): b"a", 6: b"b", 7: b"c"}
-    assert native.Encoder(model, make_encoder, vocab, b"", None).encode("abc", OPTIONS) == [5, 6, 7]
-    letters = {5: b"a", Index(6, lambda: letters.clear()): b"b", 7: b"c", 9: b"bc", 11: b"cb"}
+    letters = TokenArrays.of({5: b"a", 6: b"b", 7: b"c", 9: b"bc", 11: b"cb"})
     encoder = native.Encoder(model, make_encoder, letters, b"", "gpt2", excluded_tokens=[b"cb"])
     assert encoder.encode("bc a cb", Options(unknown_id=1)) == [9, 1, 5, 1, 7, 6]
 
@@ -278,7 +277,11 @@ def test_wrong_arguments_are_refused_by_name(native, model):
         return lambda: native.rows_to_arrays(*arguments, 0, False)
 
     def made(vocab, merge_ids=b"", **options):
-        return lambda: native.Encoder(model, make_encoder, vocab, merge_ids, None, **options)
+        tokens = TokenArrays.of(vocab) if isinstance(vocab, dict) else vocab
+        return lambda: native.Encoder(model, make_encoder, tokens, merge_ids, None, **options)
+
+    def joined(merge_ids, texts):
+        return lambda: native.join_merges(merge_ids, ids_of(1), texts, "", "", "")
 
     def ids_of(*ids):
         return array.array("I", ids).tobytes()
@@ -295,7 +298,7 @@ def test_wrong_arguments_are_refused_by_name(native, model):
         (lambda: encoder.decode([2**64], b""), KeyError, str(2**64)),
         (lambda: encoder.decode([2**32], b""), KeyError, str(2**32)),
         (lambda: encoder.decode([-1], b""), KeyError, "-1"),
-        (lambda: native.Encoder(model, make_encoder, {3: b"a", 5: b"b"}, b"", None).decode([3, 4], b""), KeyError, "4"),
+        (lambda: made({3: b"a", 5: b"b"})().decode([3, 4], b""), KeyError, "4"),
         (lambda: encoder.decode([0xFFFFFFFF], b""), KeyError, "4294967295"),
         (lambda: encoder.decode(["a"], b""), TypeError, "integer"),
         (lambda: encoder.decode(7, b""), TypeError, "expected a sequence"),
@@ -315,8 +318,10 @@ def test_wrong_arguments_are_refused_by_name(native, model):
         (rows(ids, spans, nothing, 2), ValueError, "no row exceeds"),
         (rows(ids, spans, nothing, 2**62), MemoryError, "alloc"),
         (made({2**31: b"a"}), ValueError, r"2\*\*31"),
-        (made({-1: b"a"}), TypeError, "ids: expected an int from 0"),
-        (made({1: "a"}), TypeError, "tokens: expected bytes"),
+        (made((b"", b"", "")), TypeError, "tokens: expected three bytes"),
+        (made((b"a", b"1", b"")), ValueError, "expected uint32 in bytes"),
+        (made((b"a", ids_of(1), b"")), ValueError, "tokens: expected a size for each id"),
+        (made((b"a", ids_of(1, 2**32 - 1), ids_of(1, 2))), ValueError, "tokens: expected as many bytes"),
         (made({1: b""}, excluded_tokens=[]), ValueError, "empty token"),
         (made({1: b"a"}, excluded_tokens=["a"]), TypeError, "excluded_tokens: expected bytes"),
         (made({1: b"a", 2: b"aa"}, merge_ids=b"12345678"), ValueError, "merge_ids: expected three"),
@@ -330,17 +335,14 @@ def test_wrong_arguments_are_refused_by_name(native, model):
         (lambda: native.RunMerger([b""], []), ValueError, "a multiplier for each run"),
         (lambda: native.from_printable([b"a"]), TypeError, "texts: expected str"),
         (lambda: native.to_printable(["a"], {}), TypeError, "tokens: expected bytes"),
-        (lambda: native.read_merges(b"", ["a"], [1]), TypeError, "tokens: expected bytes"),
-        (lambda: native.read_merges(b"", [b"a"], []), ValueError, "ids: expected one for each token"),
-        (lambda: native.read_merges(b"", [b"a"], [-1]), TypeError, "ids: expected an int from 0"),
-        (lambda: native.join_merges(b"", [1], [], "", "", ""), ValueError, "texts: expected one for each id"),
-        (lambda: native.join_merges(b"", [1], [b"a"], "", "", ""), TypeError, "texts: expected str"),
-        (lambda: native.join_merges(ids_of(1, 2, 3), [1], ["a"], "", "", ""), ValueError, "an id is not among the ids"),
-        (
-            lambda: native.join_merges(ids_of(1, 2**31, 3), [1], ["a"], "", "", ""),
-            ValueError,
-            "an id is not among the ids",
-        ),
+        (lambda: native.read_merges(b"", (b"", b"")), TypeError, "tokens: expected three bytes"),
+        (lambda: native.change_tokens(TokenArrays.of({}), {-1: b"a"}), TypeError, "changes: expected an int from 0"),
+        (lambda: native.change_tokens(TokenArrays.of({}), {1: "a"}), TypeError, "changes: expected bytes"),
+        (lambda: native.find_tokens(TokenArrays.of({}), ["a"]), TypeError, "wanted: expected bytes"),
+        (joined(b"", []), ValueError, "texts: expected one for each id"),
+        (joined(b"", [b"a"]), TypeError, "texts: expected str"),
+        (joined(ids_of(1, 2, 3), ["a"]), ValueError, "an id is not among the ids"),
+        (joined(ids_of(1, 2**31, 3), ["a"]), ValueError, "an id is not among the ids"),
         (lambda: native.find_last_cut(b"", None, ["a"]), TypeError, "special_tokens: expected bytes"),
     ]:
         with pytest.raises(error, match=message):

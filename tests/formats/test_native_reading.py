@@ -12,6 +12,7 @@ from tokenizers import AddedToken
 from hf_bpe import BPETokenizer
 from hf_bpe._native_core import native_core
 from hf_bpe.conversion import Definition
+from hf_bpe.core._arrays import TokenArrays
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._files.native_readers import join_merges, read_merges, read_model
 from hf_bpe.formats._files.tokenizer_json import definition_of_json, parse_tokenizer_json
@@ -146,11 +147,12 @@ def test_each_irregularity_gives_the_same_read_natively():
 @given(models())
 @settings(max_examples=by_profile(quick=60, thorough=300))
 def test_ids_of_merges_are_read(model):
-    ids = {token: token_id for token_id, token in model.vocab.items()}
     text = "".join(f"{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges).encode()
-    read = read_merges(text, [*ids], [*ids.values()])
-    assert read.ids == model.merge_ids
-    assert dataclasses.replace(model, merges=read.ids).merges == model.merges
+    read = read_merges(text, model.vocab)
+    assert (read.tokens, read.ids) == (model.token_arrays, model.merge_ids)
+    lazy = dataclasses.replace(model, vocab=read.tokens, merges=read.ids)
+    assert lazy == model
+    assert (lazy.vocab, lazy.merges, lazy.special_ids()) == (model.vocab, model.merges, model.special_ids())
 
 
 def test_encoders_of_one_model_are_shared_while_one_is_in_use():
@@ -177,14 +179,14 @@ def test_a_pickle_does_not_depend_on_how_a_model_was_read(tmp_path):
 @settings(max_examples=by_profile(quick=60, thorough=300))
 def test_merges_with_ids_are_joined_as_those_without(model):
     texts = [*map(to_printable, model.vocab.values())]
-    ids = {token: token_id for token_id, token in model.vocab.items()}
     text = "".join(f"{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges).encode()
-    merges = read_merges(text, [*ids], [*ids.values()])
+    merges = read_merges(text, model.vocab)
     read = dataclasses.replace(model, merges=merges.ids)
     expected = "".join(f"<{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges)
     for each in (read, model):
         assert join_merges(each, texts, "<", " ", "\n") == expected
-    assert native_core().join_merges(merges.ids, [2**22, *ids.values()], ["a", *texts], "<", " ", "\n") is None
+    large = TokenArrays.of({2**22: b"a", **model.vocab})
+    assert native_core().join_merges(merges.ids, large.ids, ["a", *texts], "<", " ", "\n") is None
     assert read.signature == model.signature
 
 

@@ -36,6 +36,5 @@ def native_encoder(model, tokens=(), **instructions):
         **instructions,
     }
     pattern = native_pattern(native, model.pre_tokenizer)
-    return native.Encoder(model, make_encoder, model.vocab, model.merge_ids, pattern, **options).with_added_tokens(
-        tuple(tokens)
-    )
+    encoder = native.Encoder(model, make_encoder, model.token_arrays, model.merge_ids, pattern, **options)
+    return encoder.with_added_tokens(tuple(tokens))

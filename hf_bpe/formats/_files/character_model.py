@@ -11,7 +11,8 @@ from typing import Any, cast
 from tokenizers import AddedToken
 
 from hf_bpe.core._alphabet import BYTE_TOKENS, CharacterAlphabet
-from hf_bpe.core._model import BPEModel, MergeIds, pairs_of_ids
+from hf_bpe.core._arrays import MergeIds, TokenArrays, change_tokens
+from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._preparation import normalized_tokens
 from hf_bpe.formats._added_tokens import AddedVocabulary
@@ -73,31 +74,32 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
     unk_token = data.get("unk_token")
     alphabet = CharacterAlphabet(falls_back, unk_token, bool(data.get("fuse_unk")))
     stand_ins = {*map(bytes.decode, alphabet.stand_ins)}
-    vocab = dict(zip(ids.values(), cast("list[bytes]", tokens), strict=True))
+    changes: dict[int, bytes | None] = {}
     specials: list[str] = []
     unused: dict[str, int] = {}
     unmerged = dict(compress(ids.items(), map(not_, is_used)))
-    if not unmerged.keys() >= stand_ins & ids.keys():
-        merges = pairs_of_ids(vocab, merges) if isinstance(merges, MergeIds) else merges  # to be refused by the model
+    if isinstance(tokens, TokenArrays) and not unmerged.keys() >= stand_ins & ids.keys():
+        merges = MergeIds.pairs(cast("MergeIds", merges), tokens.to_dict())  # to be refused by the model
     for text, token_id in unmerged.items():
         is_added = added.get(token_id)
         if not text:
-            del vocab[token_id]
+            changes[token_id] = None
             unused[text] = token_id
         elif is_added is not None and is_added.special and len(text) > 1:
             specials.append(text)
         elif len(text) == 1 or text in stand_ins:
             continue
         elif is_added is not None or text.strip("<>") == f"|unused_{token_id}|":
-            del vocab[token_id]
+            changes[token_id] = None
+    texts = {text: token_id for text, token_id in ids.items() if token_id not in changes}
     for token_id, token in added.items():
         # `tokenizers` looks up characters, and the tokens of bytes, only in the vocabulary.
         is_text = len(token.content) == 1 or token.content.encode() in BYTE_TOKENS
         if token.content not in ids and token.special and not is_text:
             specials.append(token.content)
-            vocab[token_id] = token.content.encode()
+            changes[token_id] = token.content.encode()
     model = BPEModel.of(
-        vocab,
+        change_tokens(tokens, changes),
         merges,
         specials,
         pattern,
@@ -105,9 +107,8 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
         normalizer=normalizer,
         alphabet=alphabet,
     )
-    texts = {text: token_id for text, token_id in ids.items() if token_id in vocab}
     texts |= {text: token_id for text, token_id in model.special_ids().items() if text not in texts}
-    if [*texts.values()] == [*model.vocab]:
+    if [*texts.values()] == model.token_arrays.numbers:
         model = model.with_checked(_printable_vocab=texts)
     return model, unused
 

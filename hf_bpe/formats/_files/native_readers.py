@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hf_bpe._native_core import native_core
-from hf_bpe.core._model import BPEModel, Merge, MergeIds
+from hf_bpe.core._arrays import MergeIds, TokenArrays
+from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 
@@ -29,33 +30,40 @@ def join_merges(model: BPEModel, texts: Sequence[str], before: str, between: str
         before, between, after: what stands before the first part, between the parts, and after the second.
     """
     if (native := native_core()) is not None:  # many merges in Python are as many waits for memory
-        text: str | None = native.join_merges(model.merge_ids, [*model.vocab], [*texts], before, between, after)
+        text: str | None = native.join_merges(model.merge_ids, model.token_arrays.ids, [*texts], before, between, after)
         if text is not None:
             return text
     text_of = dict(zip(model.vocab.values(), texts, strict=True))
     return "".join(f"{before}{text_of[first]}{between}{text_of[second]}{after}" for first, second in model.merges)
 
 
+FileTokens = TokenArrays | dict[int, bytes | None]
+"""The tokens of a file, empty or None for printable tokens with a character that stands for no byte."""
+
+
 class ReadMerges(NamedTuple):
     """The merges of a file, read natively, in place of the merges in a parsed `tokenizer.json`."""
 
     ids: MergeIds
-    # The bytes of the tokens of the file, whose ids are distinct integers; None for printable tokens with a character
-    # that stands for no byte.
-    tokens: list[bytes | None]
+    tokens: TokenArrays  # whose ids are distinct integers
     is_used: bytes  # a byte for each token, 1 if a merge has or makes it
 
 
-def read_vocab(content: bytes) -> tuple[dict[str, int], list[bytes | None]] | None:
+def read_vocab(content: bytes) -> tuple[dict[str, int], TokenArrays] | None:
     """Read a `vocab.json`: return printable token → id, and `tokens` of `ReadMerges`."""
     native = native_core()
-    return None if native is None else native.read_vocab(content)
+    read = None if native is None else native.read_vocab(content)
+    return None if read is None else (read[0], TokenArrays(*read[1]))
 
 
-def read_merges(content: bytes, tokens: list[bytes | None], ids: list[int]) -> ReadMerges | None:
-    """Read a `merges.txt` of tokens with ids; a token that is None is in no merge."""
+def read_merges(content: bytes, tokens: FileTokens) -> ReadMerges | None:
+    """Read a `merges.txt` of tokens with ids; one without bytes is in no merge."""
     native = native_core()
-    read = None if native is None else native.read_merges(content, tokens, ids)
+    if native is None or (isinstance(tokens, dict) and not all(0 <= token_id < 2**32 for token_id in tokens)):
+        return None
+    if isinstance(tokens, dict):
+        tokens = TokenArrays.of({token_id: token or b"" for token_id, token in tokens.items()})
+    read = native.read_merges(content, tokens)
     return None if read is None else ReadMerges(MergeIds(read[1]), tokens, read[0])
 
 
@@ -70,12 +78,12 @@ def read_model(content: bytes, *, as_text: bool = False) -> tuple[bytes, dict[st
     if read is None:
         return None
     remaining_json, ids, tokens, is_used, merge_ids = read
-    return remaining_json, ids, ReadMerges(MergeIds(merge_ids), tokens, is_used)
+    return remaining_json, ids, ReadMerges(MergeIds(merge_ids), TokenArrays(*tokens), is_used)
 
 
 def merges_of_json(
     ids: Mapping[str, int], merges: list[Any] | ReadMerges, tokens_of: Callable[[list[str]], Sequence[bytes | None]]
-) -> tuple[list[Merge] | MergeIds, Sequence[bytes | None], bytes]:
+) -> tuple[list[Merge] | MergeIds, FileTokens, bytes]:
     """Return the merges of a parsed `tokenizer.json`, as pairs or ids, and `tokens` and `is_used` of `ReadMerges`.
 
     Args:
@@ -92,7 +100,7 @@ def merges_of_json(
     token_bytes = dict(zip(ids, tokens, strict=True))
     pairs = [_merge(rank, merge, token_bytes) for rank, merge in enumerate(merges)]
     used = {part for first, second in pairs for part in (first, second, first + second)}
-    return pairs, tokens, bytes(token in used for token in tokens)
+    return pairs, dict(zip(ids.values(), tokens, strict=True)), bytes(token in used for token in tokens)
 
 
 def _merge(rank: int, merge: object, tokens: Mapping[str, bytes | None]) -> Merge:

@@ -19,6 +19,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.input_files import decode, read_bounded
 from hf_bpe._utils.messages import warn_caller
+from hf_bpe.core._arrays import change_tokens, find_tokens
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._factory import pre_tokenize
@@ -187,36 +188,37 @@ def _model(
     ids: dict[str, int] = data["vocab"]
     merges, tokens, is_used = merges_of_json(ids, data["merges"], from_printable_all)
     pattern, ignore_merges, normalizer = how
-    vocab = dict(zip(ids.values(), tokens, strict=True))
+    changes: dict[int, bytes | None] = {}
     specials: dict[str, int] = {}
     unused: dict[str, int] = {}
-    unmerged = compress(zip(ids.items(), tokens, strict=True), map(not_, is_used))
-    outside = (((token.content, i), None) for i, token in added.items() if token.content not in ids)
-    for (text, token_id), token in chain(unmerged, outside):
+    unmerged = compress(ids.items(), map(not_, is_used))
+    outside = ((token.content, i) for i, token in added.items() if token.content not in ids)
+    for text, token_id in chain(unmerged, outside):
         if not text:  # Whisper has such an entry; no text is encoded to it, and it decodes to nothing
-            del vocab[token_id]
+            changes[token_id] = None
             unused[text] = token_id
             continue
+        token = from_printable(text) if text in ids else None
         is_added = added.get(token_id)
         is_word = ignore_merges and is_added and token is not None and pre_tokenize(token, pattern) == [token]
         if token is not None and (len(token) == 1 or is_word):
             continue
         if is_added is not None and is_added.special:
-            vocab[token_id] = text.encode()
+            changes[token_id] = text.encode()
             specials[text] = token_id
         elif is_added is not None:
-            vocab.pop(token_id, None)
+            changes[token_id] = None
         elif token is None:
-            del vocab[token_id]
+            changes[token_id] = None
             unused[text] = token_id
         elif text.strip("<>") == f"|unused_{token_id}|":  # the placeholders of `with_placeholders`
-            del vocab[token_id]
-    if len({*vocab.values()}) < len(vocab):
-        ordinary = {token for token_id, token in vocab.items() if token_id not in specials.values()}
-        for text in [text for text in specials if text.encode() in ordinary]:
-            del vocab[specials.pop(text)]
-    model = BPEModel.of(  # no None remains in the vocabulary
-        cast("dict[int, bytes]", vocab),
+            changes[token_id] = None
+    found = find_tokens(tokens, map(str.encode, specials))
+    for token, token_id in found.items():
+        if token_id not in changes:  # it is an ordinary token
+            changes[specials.pop(token.decode())] = None
+    model = BPEModel.of(
+        change_tokens(tokens, changes),
         merges,
         specials,
         pattern,
@@ -226,7 +228,7 @@ def _model(
     printable = {**ids, **specials}
     for text in unused:
         del printable[text]
-    if [*printable.values()] == [*model.vocab]:
+    if [*printable.values()] == model.token_arrays.numbers:
         model = model.with_checked(_printable_vocab=printable)
     return model, unused
 

@@ -18,10 +18,11 @@ from tokenizers import models, pre_tokenizers
 
 from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import decode, read_bounded
-from hf_bpe.core._model import BPEModel, Merge, MergeIds, pairs_of_ids
+from hf_bpe.core._arrays import MergeIds, TokenArrays, change_tokens, find_tokens
+from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.json_reading import check_ids, parse_json_object
-from hf_bpe.formats._files.native_readers import from_printable_all, join_merges, read_merges, read_vocab
+from hf_bpe.formats._files.native_readers import FileTokens, from_printable_all, join_merges, read_merges, read_vocab
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
@@ -75,35 +76,38 @@ def read_gpt2_with_vocab(
     """
     entries, tokens = _read_vocab(Path(vocab_file))
     empty_id = entries.pop("", None)
-    if empty_id is not None:
-        tokens.remove(b"")
-    # Lists, because allocating a dict or set of this size takes longer than everything else here.
-    texts = [*entries]
-    specials = {text for text, token in zip(texts, tokens, strict=True) if token is None} if None in tokens else set()
-    vocab = cast("dict[int, bytes]", dict(zip(entries.values(), tokens, strict=True)))  # in the end without None
+    if empty_id is not None and isinstance(tokens, dict):
+        del tokens[empty_id]
     merges, is_used = _read_merges(Path(merges_file), entries, tokens)
+    unmerged = [*compress(entries, map(not_, is_used))]
+    specials = {text for text in unmerged if from_printable(text) is None}
     if special_tokens is None:
-        specials |= {text for text in compress(texts, map(not_, is_used)) if len(text) != 1}
+        specials |= {text for text in unmerged if len(text) != 1}
     elif isinstance(special_tokens, str):
         raise TypeError(
             f"special_tokens: expected a list of str, got {special_tokens!r:.80}; write [{special_tokens!r:.80}]"
         )
     else:
         chosen = {*special_tokens} & entries.keys()
-        merged = chosen.intersection(compress(texts, is_used))
+        merged = chosen.difference(unmerged)
         if leave_out_ordinary:
             chosen -= merged | {text for text in chosen if len(text) == 1 and text not in specials}
         elif merged and isinstance(merges, MergeIds):
-            merges = pairs_of_ids(vocab, merges)  # not checked for special tokens
+            merges = merges.pairs(
+                tokens if isinstance(tokens, dict) else tokens.to_dict()
+            )  # to be refused by the model
         specials |= chosen
-    vocab.update((entries[text], text.encode("utf-8", "surrogatepass")) for text in specials)
+    changes = {entries[text]: text.encode("utf-8", "surrogatepass") for text in specials}
+    vocab = change_tokens(tokens, changes)
+    if isinstance(vocab, TokenArrays) and not changes.keys() >= {*find_tokens(tokens, changes.values()).values()}:
+        vocab = vocab.to_dict()  # two tokens have the same bytes
     try:
         model = BPEModel.of(vocab, merges, specials, Pattern.parse(pattern))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{vocab_file}, {merges_file}: {error}") from error
     if empty_id is not None:
         entries[""] = empty_id
-    if [*model.vocab] != [*entries.values()]:
+    if model.token_arrays.numbers != [*entries.values()]:
         entries = dict(sorted(entries.items(), key=itemgetter(1)))
     return model, entries
 
@@ -127,30 +131,26 @@ def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str =
     return Path(folder, names[0]), Path(folder, names[1])
 
 
-def _read_vocab(path: Path) -> tuple[dict[str, int], list[bytes | None]]:
-    """Return printable token → id, and the bytes of each token, None if a character stands for no byte."""
+def _read_vocab(path: Path) -> tuple[dict[str, int], FileTokens]:
+    """Return printable token → id, and the tokens."""
     content = read_bounded(path)
     read = read_vocab(content)
     if read is not None:
         return read
     entries = parse_json_object(path, decode(path, content))
     check_ids(entries, str(path))
-    return entries, from_printable_all([*entries])
+    return entries, dict(zip(entries.values(), from_printable_all([*entries]), strict=True))
 
 
-def _read_merges(
-    path: Path, entries: dict[str, int], tokens: list[bytes | None]
-) -> tuple[list[Merge] | MergeIds, bytes]:
+def _read_merges(path: Path, entries: dict[str, int], tokens: FileTokens) -> tuple[list[Merge] | MergeIds, bytes]:
     """Return merges, and a byte for each token: 1 if a merge has or makes it."""
     content = read_bounded(path)
-    ids = [*entries.values()]
-    is_regular = not ids or 0 <= min(ids) <= max(ids) < 2**32
-    read = read_merges(content, tokens, ids) if is_regular else None
-    if read is not None:
+    if (read := read_merges(content, tokens)) is not None:
         return read.ids, read.is_used
-    irregular = _read_irregular_merges(path, decode(path, content), dict(zip(entries, tokens, strict=True)))
+    bytes_of = {**tokens} if isinstance(tokens, dict) else tokens.to_dict()
+    irregular = _read_irregular_merges(path, decode(path, content), {t: bytes_of[i] for t, i in entries.items()})
     used = {*starmap(add, irregular), *chain.from_iterable(irregular)}
-    return irregular, bytes(token in used for token in tokens)
+    return irregular, bytes(token in used for token in bytes_of.values())
 
 
 def _read_irregular_merges(path: Path, text: str, tokens: dict[str, bytes | None]) -> list[tuple[bytes, bytes]]:
