@@ -239,7 +239,7 @@ class Encoder:
         vocab: TokenArrays,
         merge_ids: bytes,
         byte_ids: bytes,
-        excluded: bytes,
+        space: str,
         *,
         prefix: int,
         splits: bool,
@@ -252,11 +252,10 @@ class Encoder:
         """Return the encoder of a model whose alphabet is characters.
 
         Args:
-            model, rebuild, simd, chunk_bytes: as for an encoder of bytes.
-            vocab: the bytes of text that each token stands for.
+            model, rebuild, vocab, simd, chunk_bytes: as for an encoder of bytes.
             merge_ids: the ids of the tokens of each merge.
             byte_ids: the ids of the tokens of all bytes, as uint32; 2**32 - 1 where the character is a token; or empty.
-            excluded: the ids, as uint32, of tokens that are no text.
+            space: what the model writes in place of spaces, so that tokens with a space are no text; or empty.
             prefix: before which segments of text a space is put: 0 none, 1 those that do not begin with one, 2 all, 3
                 one at the beginning of a text that does not begin with one.
             splits: whether each space begins a pre-token.
@@ -358,8 +357,8 @@ def read_vocab(text: bytes) -> tuple[dict[str, int], TokenArrays] | None:
     """Read the content of a `vocab.json`.
 
     Returns:
-        Printable token → id, in the order of the text, and their `from_printable`, empty where that is None. None if the text is not a JSON
-        object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
+        Printable token → id, in the order of the text, and their `from_printable`, empty where that is None. None if
+        the text is not a JSON object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
     """
 
 def read_model(text: bytes, as_text: bool = False) -> tuple[bytes, dict[str, int], TokenArrays, bytes, bytes] | None:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from hf_bpe.core._arrays import TokenArrays
+from hf_bpe.core._arrays import find_tokens
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder
 from hf_bpe.encoding._preparation import Preparation, tells_starts
 from hf_bpe.encoding._prepared_encoder import PreparedEncoder
-from hf_bpe.encoding._token_bytes import token_bytes, writes_spaces
+from hf_bpe.encoding._token_bytes import writes_spaces
 from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.normalizers._steps import PREPENDS_SPACE, SPACE, WRITES_SPACE, Step
 
@@ -49,7 +49,9 @@ def prepare_characters(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...
 
 def reads_spaces_natively(model: BPEModel) -> bool:
     """Return whether a model with characters leaves spaces as they are, or writes them as `SPACE`, which is a token."""
-    return SPACE.encode() in model.vocab.values() if writes_spaces(model) else model.pre_tokenizer.metaspace is None
+    if writes_spaces(model):
+        return bool(find_tokens(model.token_arrays, [SPACE.encode()]))
+    return model.pre_tokenizer.metaspace is None
 
 
 def make_character_encoder(
@@ -68,10 +70,7 @@ def make_character_encoder(
     alphabet, metaspace = model.alphabet, model.pre_tokenizer.metaspace
     has_spaces = writes_spaces(model)
     splits = metaspace is not None and metaspace.split
-    vocab = token_bytes(model)
-    ids = {token: token_id for token_id, token in model.vocab.items()}
-    # No text has a space where the model writes spaces as another character.
-    excluded = [token_id for token_id, token in model.vocab.items() if has_spaces and b" " in token]
+    ids = find_tokens(model.token_arrays, alphabet.stand_ins)
     prefix = _SCHEMES[metaspace.prepend_scheme] if metaspace is not None else _NEVER
     if metaspace is None and has_spaces and _without_spaces(model.normalization.steps)[1]:
         prefix = _ALWAYS
@@ -79,10 +78,10 @@ def make_character_encoder(
     core = native.Encoder.of_characters(
         model,
         rebuild,
-        TokenArrays.of(vocab),
+        model.token_arrays,
         model.merge_ids,
         array("I", (ids.get(token, _NO_BYTE) for token in alphabet.byte_tokens)).tobytes(),
-        array("I", excluded).tobytes(),
+        SPACE if has_spaces else "",
         prefix=prefix,
         splits=splits,
         unknown_id=None if unk_token is None else ids[unk_token.encode()],

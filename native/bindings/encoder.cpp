@@ -118,16 +118,15 @@ Raises:
            "excluded_tokens"_a = nb::none(), "drop_missing_bytes"_a = false, "simd"_a = nb::none(),
            "chunk_bytes"_a = Encoder::kChunkBytes)
       .def_static("of_characters", &PyEncoder::of_characters, "model"_a, "rebuild"_a, "vocab"_a, "merge_ids"_a,
-                  "byte_ids"_a, "excluded"_a, nb::kw_only(), "prefix"_a, "splits"_a, "unknown_id"_a.none(),
+                  "byte_ids"_a, "space"_a, nb::kw_only(), "prefix"_a, "splits"_a, "unknown_id"_a.none(),
                   "fuses_unknown"_a, "keeps_spaces"_a, "simd"_a = nb::none(), "chunk_bytes"_a = Encoder::kChunkBytes,
                   R"(Return the encoder of a model whose alphabet is characters.
 
 Args:
-    model, rebuild, simd, chunk_bytes: as for an encoder of bytes.
-    vocab: the bytes of text that each token stands for.
+    model, rebuild, vocab, simd, chunk_bytes: as for an encoder of bytes.
     merge_ids: the ids of the tokens of each merge.
     byte_ids: the ids of the tokens of all bytes, as uint32; 2**32 - 1 where the character is a token; or empty.
-    excluded: the ids, as uint32, of tokens that are no text.
+    space: what the model writes in place of spaces, so that tokens with a space are no text; or empty.
     prefix: before which segments of text a space is put: 0 none, 1 those that do not begin with one, 2 all, 3
         one at the beginning of a text that does not begin with one.
     splits: whether each space begins a pre-token.

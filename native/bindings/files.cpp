@@ -302,8 +302,8 @@ Returns:
              R"(Read the content of a `vocab.json`.
 
 Returns:
-    Printable token → id, in the order of the text, and their `from_printable`, empty where that is None. None if the text is not a JSON
-    object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
+    Printable token → id, in the order of the text, and their `from_printable`, empty where that is None. None if
+    the text is not a JSON object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
 )");
   module.def("read_model", &read_model_of, "text"_a, "as_text"_a = false,
              R"(Read `model.vocab` and `model.merges` in the content of a `tokenizer.json`.

@@ -58,14 +58,15 @@ class PyEncoder : public PyDecoder {
         }) {}
 
   static PyEncoder of_characters(const GivenModel& model, const Rebuild& rebuild, const TokenArrays& vocab,
-                                 const nb::bytes& merge_ids, const nb::bytes& byte_ids, const nb::bytes& excluded,
+                                 const nb::bytes& merge_ids, const nb::bytes& byte_ids, const std::string& space,
                                  unsigned prefix, bool splits, std::optional<std::uint32_t> unknown_id,
                                  bool fuses_unknown, bool keeps_spaces, const std::optional<std::string>& simd,
                                  std::size_t chunk_bytes) {
     const CharacterRules rules{prefix_space_of(prefix), splits, unknown_id, fuses_unknown, keeps_spaces};
-    return PyEncoder(model, rebuild, GivenTokens(vocab), [&](const GivenTokens& tokens) {
-      const CharacterVocabulary made(tokens.items, merges_by_id(tokens, merge_ids), numbers_of(byte_ids),
-                                     numbers_of(excluded));
+    GivenTokens given(vocab);
+    const std::vector<std::uint32_t> bytes = numbers_of(byte_ids), of_no_text = given.read_as_text(space, bytes);
+    return PyEncoder(model, rebuild, given, [&](const GivenTokens& tokens) {
+      const CharacterVocabulary made(tokens.items, merges_by_id(tokens, merge_ids), bytes, of_no_text);
       return Encoder(made.vocabulary(),
                      Pattern(std::make_shared<const CharacterCuts>(made.made(), made.characters(), rules)),
                      simd_of(simd), chunk_bytes);

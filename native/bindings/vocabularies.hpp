@@ -6,8 +6,10 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -47,8 +49,33 @@ class GivenTokens {
   GivenTokens& operator=(const GivenTokens&) = delete;
   Vocabulary::Tokens items;
 
+  // For a model of characters: puts what each token stands for in its place, which is a space for what the model writes
+  // instead, and a byte. Returns the ids of tokens that had a space before, which are of no text.
+  std::vector<std::uint32_t> read_as_text(std::string_view space, const std::vector<std::uint32_t>& byte_ids) {
+    std::unordered_map<std::uint32_t, char> bytes;
+    for (std::size_t byte = 0; byte < byte_ids.size(); ++byte) bytes.emplace(byte_ids[byte], static_cast<char>(byte));
+    std::vector<std::uint32_t> of_no_text;
+    text_.reserve(std::get<0>(arrays_).size() + items.size());  // and never grows, so that views of it stay valid
+    for (auto& [id, token] : items) {
+      const std::size_t begin = text_.size();
+      if (const auto byte = bytes.find(id); byte != bytes.end()) {
+        token = std::string_view(&byte->second, 1);
+      } else if (!space.empty() && token.find(' ') != std::string_view::npos) {
+        of_no_text.push_back(id);
+      }
+      for (std::size_t at; !space.empty() && (at = token.find(space)) != std::string_view::npos;) {
+        text_.append(token.substr(0, at)) += ' ';
+        token.remove_prefix(at + space.size());
+      }
+      text_ += token;
+      token = std::string_view(text_).substr(begin);
+    }
+    return of_no_text;
+  }
+
  private:
   std::tuple<nb::bytes, nb::bytes, nb::bytes> arrays_;
+  std::string text_;
 };
 
 inline PrefixSpace prefix_space_of(unsigned number) {
