@@ -19,12 +19,7 @@ from hf_bpe._utils.messages import warn_caller
 
 @functools.cache
 def native_core() -> ModuleType | None:
-    """Return the native core, or None to use the reference; warn once if the native core is missing.
-
-    Raises:
-        ImportError: the native core is requested but not built.
-        ValueError: HF_BPE_ENGINE is not the name of an engine.
-    """
+    """Return the native core, or None to use the reference; warn once if the native core is missing."""
     choice = os.environ.get("HF_BPE_ENGINE", "")
     if choice not in ("", "native", "reference"):
         raise ValueError(f"HF_BPE_ENGINE: expected native or reference, got {choice!r}")
@@ -75,14 +70,7 @@ class NoCoreError(RuntimeError):
 
 
 def require_core(what: str) -> ModuleType:
-    """Return the native core, for something that only it does.
-
-    Args:
-        what: its name, in the plural.
-
-    Raises:
-        NoCoreError: there is no native core.
-    """
+    """Return the native core for something that only it does, whose plural is `what`."""
     native = native_core()
     if native is None:
         why = "is switched off by HF_BPE_ENGINE" if os.environ.get("HF_BPE_ENGINE") else "is not built"

@@ -119,10 +119,7 @@ def transfer(
     pairs: Iterable[tuple[Path, str]],
     options: StorageOptions | None,
 ) -> None:
-    """Call `upload` or `download` for pairs of a file and a URL, some of them at once.
-
-    After an error, pairs that have not begun are left out: each would wait for the same store again.
-    """
+    """Call `upload` or `download` for pairs of a file and a URL, some of them at once, until one fails."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
