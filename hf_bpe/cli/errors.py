@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Any
 
-import typer
-
 from hf_bpe._utils.visible import in_one_line, printable
 
 _MIN_LIKENESS = 0.6
@@ -48,22 +46,25 @@ _COMMANDS = {
 
 def usage_message(error: Any) -> str:
     """Return the message of an error of usage in one line, with the option or argument that it is about."""
-    text = error.message
-    if getattr(error, "option_name", None) and type(error).__name__ == "NoSuchOption" and error.ctx is not None:
-        return printable(in_one_line(no_such_option(error.option_name, error.ctx)))
-    if type(error).__name__ == "MissingParameter" and error.param is not None:
-        return printable(in_one_line(_missing(error.param)))
+    return printable(in_one_line(_usage_problem(error))).removesuffix(".")
+
+
+def _usage_problem(error: Any) -> str:
+    text, kind = error.message, type(error).__name__
+    if getattr(error, "option_name", None) and kind == "NoSuchOption" and error.ctx is not None:
+        return no_such_option(error.option_name, error.ctx)
+    if kind == "MissingParameter" and error.param is not None:
+        return _missing(error.param)
     if text.startswith("Got unexpected extra argument") and error.ctx is not None:
-        return printable(in_one_line(too_many_arguments(text, error.ctx)))
-    if isinstance(error, typer.BadParameter) and type(error).__name__ == "BadParameter":
-        hint: Any = error.param_hint
-        if hint is None and error.param is not None:
-            param: Any = error.param  # whose own hint takes other arguments in each release of click
-            hint = param.opts[0] if param.opts[0].startswith("-") else (param.metavar or param.name).upper()
-        hint = " ".join(hint) if isinstance(hint, (list, tuple)) else hint or ""
-        where = hint.replace("'", "").split(" / ")[0] if error.param_hint is None else hint.replace("'", "")
-        return printable(in_one_line(f"{where}: {_value_problem(text)}" if where else _value_problem(text)))
-    return printable(in_one_line(error.format_message())).removesuffix(".")
+        return too_many_arguments(text, error.ctx)
+    if kind != "BadParameter":
+        return str(error.format_message())
+    hint, param = error.param_hint, error.param  # whose own hint takes other arguments in each release of click
+    if hint is None and param is not None:
+        hint = param.opts[0] if param.opts[0].startswith("-") else (param.metavar or param.name).upper()
+    hint = " ".join(hint) if isinstance(hint, (list, tuple)) else hint or ""
+    where = hint.replace("'", "").split(" / ")[0] if error.param_hint is None else hint.replace("'", "")
+    return f"{where}: {_value_problem(text)}" if where else _value_problem(text)
 
 
 def _missing(param: Any) -> str:

@@ -28,23 +28,15 @@ _NAME = re.compile(r"^  (?:--?[\w-]+(?:, | / )?)+|^  [a-z-]+(?=  )", re.MULTILIN
 _SILENCE = 1.0  # seconds that a phase may take without a sign
 
 
-class _Verbosity:
+class Verbosity:
+    """How much is said while a command runs: with QUIET only warnings and errors."""
+
     level = NORMAL
-
-
-def set_level(level: int) -> None:
-    """Set how much is said until `reset`: QUIET for warnings and errors only."""
-    _Verbosity.level = level
-
-
-def level() -> int:
-    """Return how much is said."""
-    return _Verbosity.level
 
 
 def say(message: str) -> None:
     """Print a message; with --quiet only warnings and errors."""
-    if _Verbosity.level > QUIET or message.startswith(("error: ", "warning: ")):
+    if Verbosity.level > QUIET or message.startswith(("error: ", "warning: ")):
         print(f"hf-bpe: {_colored(printable(message))}", file=sys.stderr)
 
 
@@ -98,7 +90,7 @@ def warnings_said() -> Iterator[None]:
 @contextlib.contextmanager
 def phase(name: str) -> Iterator[None]:
     """Show on a terminal what is done, with the seconds, if it takes longer than a second."""
-    if _Verbosity.level == QUIET or not sys.stderr.isatty():
+    if Verbosity.level == QUIET or not sys.stderr.isatty():
         yield
         return
     is_done = threading.Event()
@@ -124,7 +116,7 @@ class _Log(logging.Handler):
     """Print what the library logs, above its progress bars."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno < logging.WARNING and _Verbosity.level == QUIET:
+        if record.levelno < logging.WARNING and Verbosity.level == QUIET:
             return
         label = "warning: " if record.levelno >= logging.WARNING else ""
         bars = sys.modules.get("tqdm")  # without a bar it has not been imported

@@ -18,12 +18,11 @@ from typer.core import TyperCommand, TyperGroup
 from hf_bpe._native_core import NoCoreError
 from hf_bpe._utils.arguments import Function
 from hf_bpe._version import __version__
-from hf_bpe.cli import messages
 from hf_bpe.cli.errors import error_message, no_such_command, usage_message, words_of_shell
-from hf_bpe.cli.messages import colored_help, log_to_stderr, say
+from hf_bpe.cli.messages import NORMAL, QUIET, VERBOSE, Verbosity, colored_help, log_to_stderr, say
 from hf_bpe.cli.options import EXAMPLE, PlainValues, option, takes
 from hf_bpe.cli.panels import write_commands, write_options
-from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, set_downloads
+from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, Downloads
 
 _UsageError: Any = typer.BadParameter.__base__  # from typer's own or external Click
 
@@ -32,7 +31,13 @@ class Terminated(KeyboardInterrupt):
     """Raised for SIGTERM, which ends a command like Ctrl-C."""
 
 
-class _WithPlainValues:
+class _Command:
+    """What commands and the group of them share: colored help, and the conversion of plain values."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, in colors on a terminal."""
+        return colored_help(super().get_help(ctx))  # type: ignore[misc]
+
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters."""
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
@@ -42,12 +47,8 @@ class _WithPlainValues:
         return params
 
 
-class InterruptibleCommand(_WithPlainValues, TyperCommand):
+class InterruptibleCommand(_Command, TyperCommand):
     """A command, which says what an interruption leaves."""
-
-    def get_help(self, ctx: Any) -> str:
-        """Return the help, in colors on a terminal."""
-        return colored_help(super().get_help(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and options to the help, in panels."""
@@ -76,12 +77,8 @@ def _what_is_kept(ctx: Any) -> str:
     return f"the work so far is kept in {ctx.params['work_dir']}; resume with: {shlex.join(['hf-bpe', *sys.argv[1:]])}"
 
 
-class Commands(_WithPlainValues, TyperGroup):
+class Commands(_Command, TyperGroup):
     """The command group, which turns exceptions into one line on standard error and an exit code."""
-
-    def get_help(self, ctx: Any) -> str:
-        """Return the help, in colors on a terminal."""
-        return colored_help(super().get_help(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands to the help, in groups, and the options of the program."""
@@ -101,14 +98,13 @@ class Commands(_WithPlainValues, TyperGroup):
         8.2 on it is the message of an exception.
         """
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
-            typer.echo(colored_help(super().get_help(ctx), sys.stderr), err=True)
+            typer.echo(colored_help(TyperGroup.get_help(self, ctx), sys.stderr), err=True)
             raise typer.Exit(2)
         return list(super().parse_args(ctx, args))
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Parse the program's own options."""
-        messages.set_level(messages.NORMAL)
-        set_downloads(False)
+        Verbosity.level, Downloads.allowed = NORMAL, False
         with _usage_errors_said():
             return super().make_context(*args, **kwargs)
 
@@ -125,7 +121,7 @@ class Commands(_WithPlainValues, TyperGroup):
         except (OSError, TypeError, ValueError, ImportError, MemoryError, OverflowError, NoCoreError) as error:
             _give_up_stdout()
             if not isinstance(error, BrokenPipeError):  # otherwise the reader, such as `head`, has ended
-                if messages.level() == messages.VERBOSE:
+                if Verbosity.level == VERBOSE:
                     traceback.print_exception(error)
                 command = self.get_command(ctx, ctx.invoked_subcommand or "")
                 say(f"error: {words_of_shell(error_message(error), command.params if command else [])}")
@@ -176,11 +172,9 @@ def command(
 
 
 def _set_switches(quiet: bool, verbose: bool, download: bool = False) -> None:
-    if quiet:
-        messages.set_level(messages.QUIET)
-    if verbose:
-        messages.set_level(messages.VERBOSE)
-    set_downloads(download)
+    if quiet or verbose:
+        Verbosity.level = VERBOSE if verbose else QUIET
+    Downloads.allowed = download
 
 
 def main() -> None:

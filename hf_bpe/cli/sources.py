@@ -22,7 +22,7 @@ from hf_bpe import counting
 from hf_bpe._utils.arguments import Function
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.paths import is_url
-from hf_bpe.cli.messages import QUIET, level, say
+from hf_bpe.cli.messages import QUIET, Verbosity, say
 from hf_bpe.cli.options import Options, argument, option, options_of, takes
 from hf_bpe.counting._locations import FileFormat
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
@@ -181,7 +181,7 @@ def is_found(name: str) -> bool:
 
 def shows_progress(progress: bool | None) -> bool:
     """Return whether to show progress bars; None depends on the terminal."""
-    return (level() > QUIET and sys.stderr.isatty()) if progress is None else progress
+    return (Verbosity.level > QUIET and sys.stderr.isatty()) if progress is None else progress
 
 
 @contextlib.contextmanager

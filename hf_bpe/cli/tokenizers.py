@@ -66,13 +66,10 @@ takes_roles = takes(_given_roles, _ROLE_OPTIONS, parameter="roles")
 """Gives a command the options of `ROLES`, and its parameter `roles` the tokens that are given."""
 
 
-class _Downloads:
+class Downloads:
+    """Whether names that are no files are downloaded."""
+
     allowed = False
-
-
-def set_downloads(allowed: bool) -> None:
-    """Set whether names that are no files are downloaded."""
-    _Downloads.allowed = allowed
 
 
 def load(source: str, pattern: str = "auto") -> Definition:
@@ -138,7 +135,7 @@ def existing(source: str) -> Path:
         return Path(source)
     name = {"gpt2": "openai-community/gpt2"}.get(source, source)
     is_repository = _REPOSITORY.match(name) is not None and Path(name).suffix not in _FILE_SUFFIXES
-    if is_repository and _Downloads.allowed:
+    if is_repository and Downloads.allowed:
         return _downloaded(name)
     like = _closest_tokenizer(Path(source))
     message = f"no file or folder {without_credentials(source)!r}" + (f"; did you mean {like}?" if like else "")
