@@ -288,11 +288,6 @@ class TestEncode:
         assert run("encode", folder, stdin=b"<|x|>").stdout == "256\n"
         assert run("encode", folder, "--split-special-tokens", stdin=b"<|x|>").stdout == "60 124 120 124 62\n"
 
-    def test_several_files_are_a_line_each(self, folder, tmp_path):
-        (tmp_path / "a.txt").write_bytes(b"ab")
-        (tmp_path / "b.txt").write_bytes(b"<|x|>")
-        assert run("encode", folder, tmp_path / "a.txt", tmp_path / "b.txt").stdout.splitlines()[1] == "256"
-
     def test_array_for_training(self, folder, tmp_path):
         (tmp_path / "a.txt").write_bytes(ANY_BYTES + b"<|x|>a")
         output = ["-o", tmp_path / "out.npy", "--output-format", "npy", "--separator", "<|x|>", "--no-append-separator"]

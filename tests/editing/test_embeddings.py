@@ -10,13 +10,7 @@ import transformers  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from hf_bpe.editing import (  # noqa: E402
-    Remap,
-    add_special_tokens,
-    extend,
-    prune,
-    renumber,
-)
+from hf_bpe.editing import Remap, add_special_tokens, extend, prune, renumber  # noqa: E402
 from hf_bpe.editing.embeddings import remap_embeddings  # noqa: E402
 from support.samples import make_tokenizer  # noqa: E402
 from support.strategies import remaps  # noqa: E402

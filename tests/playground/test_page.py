@@ -8,7 +8,6 @@ import threading
 import pytest
 
 from hf_bpe.playground import Playground, _server
-from hf_bpe.playground._requests import answer
 from support.samples import make_tokenizer
 
 TEMPLATE = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|endoftext|>{% endfor %}"
@@ -263,7 +262,7 @@ def test_a_phone_needs_no_scrolling_sideways(phone, playground):
 
 
 def test_a_notebook_on_this_machine_shows_the_page_in_a_frame(chromium, tokenizer, monkeypatch):
-    asked = []
+    asked, answer = [], _server.answer
     monkeypatch.setattr(_server, "answer", lambda *request: asked.append(request[1]) or answer(*request))
     chromium.events.clear()
     with Playground({"sample": tokenizer}, text="lowest") as playground, notebook(playground) as url:

@@ -13,11 +13,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hf_bpe import BPETokenizer
+from hf_bpe import BPETokenizer, train
 from hf_bpe.playground import Playground
 from hf_bpe.playground import _chats as chats
 from hf_bpe.playground import _server as server
-from hf_bpe.playground._requests import MAX_BODY
 from support.cases import case
 from support.samples import make_tokenizer
 
@@ -143,13 +142,6 @@ def test_odd_text_is_encoded_as_by_the_tokenizer(playground, tokenizer):
         assert not re.search("[\0\u202e\u2066]", "".join(piece for token in tokens for piece, _ in token["pieces"]))
 
 
-def test_chats_are_rendered(playground, tokenizer):
-    request = {"messages": [{"role": "user", "content": "low"}], "add_generation_prompt": True}
-    (result,), ids = unpack(post(playground, "chat", request)[1])
-    assert result == {"error": "this tokenizer has no chat template"}
-    assert ids == []
-
-
 # Attacks.
 
 
@@ -231,15 +223,19 @@ def test_only_known_files_are_served(playground):
             assert answer.startswith(b"HTTP/1.1 404 ")
 
 
+def max_body(playground):
+    return json.loads(post(playground, "describe", {})[1])["max_bytes"]
+
+
 def test_a_body_that_is_too_large_is_refused(playground):
     status, content = post(playground, "encode", ENCODE | {"text": "low " * 2_500_000})
     assert status == 413
-    assert f"the most is {MAX_BODY:,} bytes" in json.loads(content)["error"]
+    assert f"the most is {max_body(playground):,} bytes" in json.loads(content)["error"]
     assert post(playground, "encode", ENCODE)[0] == 200
 
 
 def test_the_largest_body_is_encoded(playground):
-    text = "low\n" * ((MAX_BODY - 1000) // 5)  # a newline is two bytes of JSON
+    text = "low\n" * ((max_body(playground) - 1000) // 5)  # a newline is two bytes of JSON
     (result,), ids = encode(playground, text)
     assert (result["bytes"], len(ids)) == (len(text), result["tokens"])
 
@@ -365,9 +361,33 @@ def test_code_is_ended_whose_finalizers_drop_exceptions(monkeypatch):
 def test_errors_of_the_engine_are_answers(playground):
     status, content = post(playground, "tree", {"tokenizer": 0, "id": 99_999})
     assert (status, json.loads(content)) == (422, {"error": "there is no token with the id 99999"})
-    status, content = post(playground, "tree", {"tokenizer": 7, "id": 1})
-    assert (status, json.loads(content)) == (400, {"error": "tokenizer: expected an index below 1, got 7"})
     assert post(playground, "nothing", {})[0] == 404
+
+
+def test_malformed_requests_are_refused(playground):
+    for name, body, message in (
+        ("encode", "[", "expected JSON"),
+        ("encode", "[" * 100_000, "expected JSON"),
+        ("encode", "[]", "expected a JSON object, got list"),
+        ("encode", '{"text": 1}', "text: expected str, got int"),
+        ("encode", '{"text": "", "special_tokens": 1}', "special_tokens: expected bool, got int"),
+        ("tokens", '{"ids": [1.0], "tokenizer": 0}', "ids: expected at most 10,000 whole numbers"),
+        ("tokens", '{"ids": [], "tokenizer": 1}', "tokenizer: expected an index below 1, got 1"),
+        ("tree", '{"id": true, "tokenizer": 0}', "id: expected int, got bool"),
+        ("chat", '{"messages": [1], "add_generation_prompt": true}', "messages: expected objects"),
+        ("chat", '{"messages": [{"role": "user"}], "add_generation_prompt": true}', "content: expected str"),
+    ):
+        status, content = post(playground, name, body.encode())
+        with case(name, body[:80]):
+            assert (status, message in json.loads(content)["error"]) == (400, True)
+
+
+def test_the_error_of_one_tokenizer_leaves_the_others(tokenizer):
+    lacking = BPETokenizer(model=train(["low"], 257).with_checked(vocab={108: b"l"}, merges=[]))
+    with Playground({"lacking": lacking, "sample": tokenizer}) as playground:
+        (first, second), ids = encode(playground, "low")
+    assert "error" in first
+    assert len(ids) == second["tokens"]
 
 
 def test_requests_are_not_logged(playground, capfd):

@@ -1,7 +1,5 @@
 """The page's views of a text: ids, chunks, turns of chats, tokens and merge trees."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +12,6 @@ from hf_bpe.conversion import Definition
 from hf_bpe.core import CharacterAlphabet
 from hf_bpe.formats import Pipeline
 from hf_bpe.playground._chats import render_turns
-from hf_bpe.playground._requests import BadRequest, answer
 from hf_bpe.playground._views import _MAX_CHUNK, Turn, View
 from hf_bpe.pretokenizers import Metaspace
 from support.cases import case
@@ -192,34 +189,6 @@ def test_what_a_template_refuses_is_said(tokenizer):
         turns(tokenizer, ("tool", "low"))
     with pytest.raises(ValueError, match="has no chat template"):
         turns(make_tokenizer(), ("user", "low"))
-
-
-def test_malformed_requests_are_refused(view):
-    for name, body, message in (
-        ("encode", "[", "expected JSON"),
-        ("encode", "[" * 100_000, "expected JSON"),
-        ("encode", "[]", "expected a JSON object, got list"),
-        ("encode", '{"text": 1}', "text: expected str, got int"),
-        ("encode", '{"text": "", "special_tokens": 1}', "special_tokens: expected bool, got int"),
-        ("tokens", '{"ids": [1.0], "tokenizer": 0}', "ids: expected at most 10,000 whole numbers"),
-        ("tokens", '{"ids": [], "tokenizer": 1}', "tokenizer: expected an index below 1, got 1"),
-        ("tree", '{"id": true, "tokenizer": 0}', "id: expected int, got bool"),
-        ("chat", '{"messages": [1], "add_generation_prompt": true}', "messages: expected objects"),
-        ("chat", '{"messages": [{"role": "user"}], "add_generation_prompt": true}', "content: expected str"),
-    ):
-        with case(name, body[:80]), pytest.raises(BadRequest, match=message):
-            answer([view], name, body.encode())
-
-
-def test_the_error_of_one_tokenizer_leaves_the_others(view):
-    lacking = View("lacking", BPETokenizer(model=train(["low"], 257).with_checked(vocab={108: b"l"}, merges=[])))
-    reply = answer(
-        [lacking, view], "encode", b'{"text": "low", "special_tokens": true, "add_special_tokens": false, "caret": 0}'
-    )
-    size = int.from_bytes(reply.content[:4], "little")
-    first, second = json.loads(reply.content[4 : 4 + size])
-    assert "error" in first
-    assert len(reply.content) == 4 + size + 4 * second["tokens"]
 
 
 def test_tokens_of_characters_are_shown_as_their_bytes():
