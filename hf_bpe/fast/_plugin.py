@@ -25,7 +25,7 @@ def register() -> None:
     if _is_acceleration_requested():
         from hf_bpe.fast._accelerated import patch_transformers  # imports transformers
 
-        patch_transformers(prefix_cache=_requested_cache())
+        patch_transformers(prefix_cache=_cache_of_process(os.environ.get("HF_BPE_PREFIX_CACHE")))
 
 
 def register_with_sglang() -> None:
@@ -52,13 +52,10 @@ def _is_acceleration_requested() -> bool:
     return value == "1"
 
 
-def _requested_cache() -> PrefixCache | None:
-    size = os.environ.get("HF_BPE_PREFIX_CACHE")
-    return _cache_of_process(size) if size else None
-
-
 @functools.lru_cache(maxsize=1)
-def _cache_of_process(size: str) -> PrefixCache:
+def _cache_of_process(size: str | None) -> PrefixCache | None:
+    if not size:
+        return None
     from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
 
     try:
@@ -70,4 +67,4 @@ def _cache_of_process(size: str) -> PrefixCache:
 def _accelerated(tokenizer: object, *_: object, **__: object) -> object:
     from hf_bpe.fast._accelerated import accelerated_if_possible
 
-    return accelerated_if_possible(tokenizer, _requested_cache())
+    return accelerated_if_possible(tokenizer, _cache_of_process(os.environ.get("HF_BPE_PREFIX_CACHE")))
