@@ -66,9 +66,8 @@ class TokenFinder(Generic[AnyStr]):
                 return
             start = match.start()
             if self._sizes:
-                token = self._token_at(text, start, end)
-                if token is not None:
-                    yield start, token
+                if (longest := self._token_at(text, start, end)) is not None:
+                    yield start, longest
                 start += 1
                 continue
             last = min(start + block, stop)
@@ -81,7 +80,8 @@ class TokenFinder(Generic[AnyStr]):
         """Return the longest token that begins at a position."""
         for length in (2, 1):
             for size, tokens in self._sizes.get(text[at : at + length], ()):
-                if at + size <= end and (token := text[at : at + size]) in tokens:
+                token: AnyStr = text[at : at + size]
+                if at + size <= end and token in tokens:
                     return token
         return None
 
