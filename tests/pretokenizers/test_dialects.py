@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tokenizers import Regex, Tokenizer, pre_tokenizers
+from tokenizers import Tokenizer
 
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
 from hf_bpe.pretokenizers import Pattern, Split, split
@@ -11,6 +11,7 @@ from hf_bpe.pretokenizers._regex.dialects import translate
 from hf_bpe.training import Superwords
 from support.cases import case
 from support.commands import error
+from support.native_patterns import split_by_tokenizers
 from support.strategies import BYTES
 from support.tiktoken_matches import matches_of_tiktoken
 
@@ -39,10 +40,6 @@ DIGITS = r"\p{L}+|\p{N}{1,3}+|[^\p{L}\p{N}]"
 MESSAGE = (
     r"\\p\{N\}\{1,3\}\+ has two meanings.*written as \(\?:\\p\{N\}\{1,3\}\)\+, .*written as \(\?>\\p\{N\}\{1,3\}\)"
 )
-
-
-def split_by_tokenizers(text, expression):
-    return [piece for piece, _ in pre_tokenizers.Split(Regex(expression), "isolated").pre_tokenize_str(text)]
 
 
 def matches(text, expression):

@@ -1,4 +1,3 @@
-import functools
 import itertools
 import random
 import re
@@ -16,7 +15,7 @@ from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES, case_varia
 from hf_bpe.pretokenizers._regex.translate import write
 from hf_bpe.reference import pre_tokenize
 from support.cases import case
-from support.native_patterns import native_pieces
+from support.native_patterns import native_pieces, split_by_tokenizers
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT
 from support.samples import CODE_POINTS
@@ -46,15 +45,6 @@ NASTY = [
     "\n",
     "",
 ]
-
-
-@functools.lru_cache(maxsize=512)
-def splitter(expression):
-    return pre_tokenizers.Split(Regex(expression), behavior="isolated")
-
-
-def split_by_tokenizers(text, expression):
-    return [piece for piece, _ in splitter(expression).pre_tokenize_str(text)]
 
 
 def assert_equal_pieces(expression, samples):
@@ -249,6 +239,7 @@ def test_expressions_in_use_split_any_text_as_tokenizers_does(text, expression):
 
 
 def test_expressions_in_use_are_native(native):
+    assert Pattern.parse([Split(IN_USE["kimi"])]).name == "kimi-k2"
     assert not [name for name, each in IN_USE.items() if not splits_natively(Pattern.parse([Split(each)]))]
 
 

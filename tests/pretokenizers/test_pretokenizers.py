@@ -7,19 +7,21 @@ import time
 import pytest
 import regex
 from hypothesis import given
-from tokenizers import Regex, pre_tokenizers
+from tokenizers import pre_tokenizers
 from transformers.convert_slow_tokenizer import TikTokenConverter
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as QWEN2
 
 from hf_bpe.encoding._added_tokens.rules import _WORD
 from hf_bpe.encoding._cuts.safe import SafeCuts
 from hf_bpe.pretokenizers import CHAINS, NAMES, PATTERNS, Pattern, Split, split
+from hf_bpe.pretokenizers._named_patterns import KIMI_K2_OF_ITS_CODE
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.pretokenizers._regex.properties import _tables, unassigned
 from hf_bpe.reference import pre_tokenize
 from hf_bpe.reference._splitting import _seconds_for
 from support.cases import case
+from support.native_patterns import split_by_tokenizers, splitter
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT, load_script
 from support.samples import CODE_POINTS
@@ -27,19 +29,6 @@ from support.strategies import any_texts
 
 pytestmark = pytest.mark.usefixtures("native")
 
-# As tokenization_kimi.py has it; `&&` is an intersection in tiktoken and tokenizers.
-KIMI = [
-    r"[\p{Han}]+",
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-    r"\p{N}{1,3}",
-    r" ?[^\s\p{L}\p{N}]+[\r\n]*",
-    r"\s*[\r\n]+",
-    r"\s+(?!\S)",
-    r"\s+",
-]
 # The planes left out hold private and unassigned code points only.
 IN_USED_PLANES = [*map(chr, [*range(0xD800), *range(0xE000, 0x40000), *range(0xE0000, 0xE1000)])]
 # Texts of up to four characters, of every class that any pattern names, and one that is newer than Unicode 16.0.
@@ -61,21 +50,12 @@ NEWER_NUMBERS = dict.fromkeys([*range(0x11DE0, 0x11DEA), *range(0x16FF4, 0x16FF7
 
 
 @functools.cache
-def splitter(*expressions):
-    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(each), "isolated") for each in expressions])
-
-
-@functools.cache
 def named_splitter(name):
     if name in DIGITS:
         return pre_tokenizers.Sequence([DIGITS[name], splitter(PATTERNS["gpt2"])])
     if name in CHAINS:
         return splitter(*(stage.expression for stage in CHAINS[name].stages[:-1]))
-    return splitter("|".join(KIMI) if name == "kimi-k2" else PATTERNS.get(name))
-
-
-def split_by_tokenizers(text, expression):
-    return [piece for piece, _ in splitter(expression).pre_tokenize_str(text)]
+    return splitter(KIMI_K2_OF_ITS_CODE if name == "kimi-k2" else PATTERNS.get(name))
 
 
 def split_by_name(text, name):
@@ -178,7 +158,7 @@ def test_generated_word_characters_are_those_of_added_tokens(generator):
 
 
 def test_canonical_pattern_has_one_spelling():
-    spellings = [(None, None), ("none", None), (r"\w+", r"\w+"), ("|".join(KIMI), "kimi-k2")]
+    spellings = [(None, None), ("none", None), (r"\w+", r"\w+"), (KIMI_K2_OF_ITS_CODE, "kimi-k2")]
     spellings += zip(NAMES, NAMES, strict=True)
     for pattern, canonical in spellings + [(expression, name) for name, expression in PATTERNS.items()]:
         with case(pattern):
