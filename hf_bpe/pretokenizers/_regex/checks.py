@@ -29,13 +29,10 @@ _DOTS = (OneOf(ANYTHING), OneOf(complement_of(ranges_of(0x0A))))
 class _Matched(IntEnum):
     """The kind of text matched since the start of the expression; alternatives take the lowest."""
 
+    LATE_DOT = -1  # a dot is repeated after a condition
     CONDITION = 0  # nothing, but there was an anchor or look-ahead
     NOTHING = 1
     CHARACTERS = 2
-
-
-class _LateStartError(Exception):
-    """A dot is repeated after a condition."""
 
 
 def has_implicit_line_anchor(node: Node) -> bool:
@@ -48,16 +45,12 @@ def has_implicit_line_anchor(node: Node) -> bool:
     >>> has_implicit_line_anchor(parse("a.+")), has_implicit_line_anchor(parse("^.+"))
     (False, False)
     """
-    try:
-        _walk(node, _Matched.NOTHING)
-    except _LateStartError:
-        return True
-    return False
+    return _walk(node, _Matched.NOTHING) is _Matched.LATE_DOT
 
 
 def _walk(node: Node, state: _Matched) -> _Matched:
     """Return the state after a node."""
-    if state is _Matched.CHARACTERS:
+    if state in (_Matched.CHARACTERS, _Matched.LATE_DOT):
         return state
     match node:
         case OneOf():
@@ -76,7 +69,7 @@ def _walk(node: Node, state: _Matched) -> _Matched:
             return min(_walk(branch, state) for branch in branches)
         case Repeat(body, _, maximum, is_greedy):
             if maximum is None and is_greedy and body in _DOTS and state is _Matched.CONDITION:
-                raise _LateStartError
+                return _Matched.LATE_DOT
             return _walk(body, state)
 
 

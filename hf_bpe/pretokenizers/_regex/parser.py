@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import NoReturn
 
 from hf_bpe.pretokenizers._regex.checks import has_implicit_line_anchor, is_no_target, may_be_empty
-from hf_bpe.pretokenizers._regex.properties import LONE_WORD, folds_to_several, sequences_of_one
-from hf_bpe.pretokenizers._regex.reader import MAX_DEPTH, ExpressionReader, either_case
+from hf_bpe.pretokenizers._regex.properties import LONE_WORD, folds_to_several, sequences_of_one, variant_codes
+from hf_bpe.pretokenizers._regex.reader import MAX_DEPTH, ExpressionReader
 from hf_bpe.pretokenizers._regex.tree import (
     ANYTHING,
     Alternation,
@@ -200,7 +200,7 @@ class _Parser(ExpressionReader):
         for sequence in sequences_of_one():
             if self._folded.endswith(sequence):
                 self.fail(f"{sequence} under (?i), which is also a single character; expected a class for each", at)
-        return OneOf(either_case(code))
+        return OneOf(ranges_of(*variant_codes(code)))
 
     def _read_group(self, at: int, options: _GroupOptions) -> Node:
         inner, wrap = options, ""

@@ -197,13 +197,8 @@ def cased_between(first: int, last: int) -> list[int]:
     >>> cased_between(0x59, 0x62)
     [89, 90, 97, 98]
     """
-    codes = _cased_codes()
-    return codes[bisect_left(codes, first) : bisect_right(codes, last)]
-
-
-@lru_cache(maxsize=1)
-def _cased_codes() -> list[int]:
-    return [*map(ord, cased_characters())]
+    cased = cased_characters()
+    return [*map(ord, cased[bisect_left(cased, chr(first)) : bisect_right(cased, chr(last))])]
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,6 @@ from hf_bpe.pretokenizers._regex.properties import (
     POSIX,
     SPACE,
     WORD,
-    case_variants,
     cased_between,
     find_property,
     variant_codes,
@@ -237,8 +236,3 @@ class ExpressionReader:
                 if variants[0] < first or variants[-1] > last:
                     added += variants
         return ranges_of(*members.ranges, *added)
-
-
-def either_case(code: int) -> Ranges:
-    """Return the variants of a character that differ in case."""
-    return ranges_of(*map(ord, case_variants(chr(code))))
