@@ -40,7 +40,8 @@ def apply_decoders(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str])
             case "Strip":
                 texts = [text[removed_characters(text, decoder["content"], decoder["start"]) :] for text in texts]
             case "Metaspace":
-                texts = _with_spaces(texts, decoder["replacement"], decoder["prepend_scheme"] != "never")
+                first = " " if decoder["prepend_scheme"] == "never" else ""
+                texts = [text.replace(decoder["replacement"], " " if at else first) for at, text in enumerate(texts)]
             case kind:
                 raise ValueError(f"decoder {kind!r}: expected Replace, ByteFallback, Fuse, Strip or Metaspace")
     return texts
@@ -74,10 +75,3 @@ def _with_bytes(tokens: Sequence[str]) -> list[str]:
 def removed_characters(text: str, content: str, most: int) -> int:
     """Return how many characters that are `content`, up to `most`, Strip removes from the beginning of a text."""
     return min(most, len(text) - len(text.lstrip(content)))
-
-
-def _with_spaces(tokens: Sequence[str], replacement: str, leaves_out: bool) -> list[str]:
-    """Write a space for each `replacement`, or nothing in the first token if `leaves_out`."""
-    return [
-        token.replace(replacement, "" if number == 0 and leaves_out else " ") for number, token in enumerate(tokens)
-    ]

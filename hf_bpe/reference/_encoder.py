@@ -81,8 +81,11 @@ class Encoder:
         for token in pre_tokens(text.decode("utf-8", "surrogateescape"), self.model.pre_tokenizer):
             if dropout is None:
                 yield token, self._ids(token.data)
-            else:
-                yield token, self.encode_word_with_dropout(token.data, dropout, position + token.start)
+                continue
+            number, start = dropout.place(0)
+            symbols, missing = self._byte_symbols(token.data)  # `ignore_merges` has no effect, as in `tokenizers`
+            draws = dropout.draws((number, start + position + token.start))
+            yield token, [*merge_with_dropout(symbols, self._ranks, draws), *missing]
 
     def _ids(self, word: bytes) -> list[int]:
         """Return the ids of `encode_word`, from the cache if they are there."""
@@ -116,15 +119,6 @@ class Encoder:
             return [self._whole_words[word]]
         symbols, missing = self._byte_symbols(word)
         return [*merge_symbols(symbols, self._ranks), *missing]
-
-    def encode_word_with_dropout(self, word: bytes, dropout: Dropout, position: int) -> list[int]:
-        """Return the ids of the pre-token at a position of the first text of `dropout`, like `encode_word`.
-
-        As in `tokenizers`, `ignore_merges` has no effect.
-        """
-        number, start = dropout.place(0)
-        symbols, missing = self._byte_symbols(word)
-        return [*merge_with_dropout(symbols, self._ranks, dropout.draws((number, start + position))), *missing]
 
     def _byte_symbols(self, word: bytes) -> tuple[list[int], list[int]]:
         """Return the symbols of the bytes of a word, and those of the bytes that the model drops."""
