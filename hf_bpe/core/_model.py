@@ -88,7 +88,8 @@ class BPEModel:
 
     def __post_init__(self) -> None:
         vocab: Tokens = self.vocab
-        if isinstance(vocab, TokenArrays) and (len(vocab.data) > MAX_TOKEN_BYTES or type(self.merges) is not MergeIds):
+        are_checked = isinstance(self.merges, MergeIds)
+        if isinstance(vocab, TokenArrays) and not (are_checked and len(vocab.data) <= MAX_TOKEN_BYTES):
             vocab = vocab.to_dict()  # to be checked
         ids = {} if isinstance(vocab, TokenArrays) else checked_ids(vocab)
         if not isinstance(self.alphabet, Alphabet):
@@ -106,7 +107,7 @@ class BPEModel:
         specials = sorted(specials, key=lambda special: ids.get(special.encode(), -1))
         check_special_tokens_in(specials, ids, are_bytes=are_bytes)
         set_field = object.__setattr__  # the only way to set a field of a frozen dataclass
-        if is_checked := isinstance(self.merges, MergeIds):
+        if are_checked:
             vars(self)["merge_ids"] = vars(self).pop("merges")
         else:
             set_field(self, "merges", checked_merges(self.merges, ids, encoded))
@@ -115,7 +116,7 @@ class BPEModel:
         if not isinstance(self.pattern, str | None) or self.pattern != self._pre_tokenizer.canonical:
             set_field(self, "_pre_tokenizer", Pattern.parse(self.pattern))
         set_field(self, "pattern", self.pre_tokenizer.canonical)
-        self.alphabet.check(self.pre_tokenizer, ids, () if is_checked else self.merges)
+        self.alphabet.check(self.pre_tokenizer, ids, () if are_checked else self.merges)
         for name in ("ignore_merges", "drop_missing_bytes"):
             if not isinstance(getattr(self, name), bool):
                 raise wrong_type(name, "True or False", getattr(self, name))
