@@ -250,14 +250,9 @@ def page_of_several(parts: Iterable[tuple[str, Shown]], title: str) -> str:
 
 def _whole_characters(data: bytes, begin: int, end: int) -> bytes:
     """Return a range of bytes, extended to whole characters."""
-    bounds = begin, end
-    while 0 < begin < len(data) and bounds[0] - begin < 3 and _continues(data[begin]):
+    bounds = begin, end  # 0b10…… are the bytes of a character after its first
+    while 0 < begin < len(data) and bounds[0] - begin < 3 and data[begin] & 0xC0 == 0x80:
         begin -= 1
-    while end < len(data) and end - bounds[1] < 3 and _continues(data[end]):
+    while end < len(data) and end - bounds[1] < 3 and data[end] & 0xC0 == 0x80:
         end += 1
     return data[begin:end]
-
-
-def _continues(byte: int) -> bool:
-    """Return whether a byte is a UTF-8 continuation byte."""
-    return byte & 0xC0 == 0x80
