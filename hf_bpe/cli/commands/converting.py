@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hf_bpe._utils.memory import format_bytes
 from hf_bpe._utils.visible import counted
 from hf_bpe.cli.messages import phase, report_done, say, show_result, warnings_said
-from hf_bpe.cli.options import EXAMPLE, Json, argument, option
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option, takes
 from hf_bpe.cli.outputs import Force, check_file, check_folder
 from hf_bpe.cli.program import CONVERT, command
 from hf_bpe.cli.tokenizers import FOLDER_HELP, PATTERN_HELP, existing, warn_of_existing_files
@@ -42,22 +42,40 @@ _EXAMPLES = (
     "  hf-bpe convert gpt2-files gpt2.tiktoken --to tiktoken --verify-with book.txt"
 )
 
-_Pattern = Annotated[str, option(PATTERN_HELP, "--pattern", metavar="PATTERN", show_default="from the file")]
-_Special = Annotated[
-    list[str] | None, option(_SPECIAL_HELP, "--special-token", metavar="TEXT=ID", show_default="from the file")
-]
+
+@dataclass(frozen=True)
+class _Hints:
+    """What a file with a tokenizer may not say."""
+
+    pattern: Annotated[str, option(PATTERN_HELP, metavar="PATTERN", show_default="from the file")] = "auto"
+    special_token: Annotated[
+        list[str] | None, option(_SPECIAL_HELP, metavar="TEXT=ID", show_default="from the file")
+    ] = None
+
+    def read(self, source: str, format: str | None = None) -> tuple[Path, Format, Definition]:
+        """Return the path, the format and the definition of a tokenizer."""
+        from hf_bpe.conversion import _formats as formats
+
+        path = existing(source)
+        chosen = formats.detect(path) if format is None else formats.named_format(format)
+        tokens = _special_tokens(self.special_token)
+        return path, chosen, formats.read(path, format=chosen.name, pattern=self.pattern, special_tokens=tokens)
+
+
+_takes_hints = takes(_Hints, parameter="hints")
 
 
 @command(group=CONVERT, epilog=EXAMPLE + _EXAMPLES)
+@_takes_hints
 def convert(
+    *,
     source: Annotated[str, argument("IN", FOLDER_HELP)],
     target: Annotated[Path, argument("OUT", _OUT_HELP)],
     from_format: Annotated[str | None, option(_FROM_HELP, "--from", metavar="FORMAT", show_default="detected")] = None,
     to_format: Annotated[
         str | None, option(_TO_HELP, "--to", metavar="FORMAT", show_default="by the name of OUT, else hf")
     ] = None,
-    pattern: _Pattern = "auto",
-    special_token: _Special = None,
+    hints: _Hints,
     drop: Annotated[list[str] | None, option(_DROP_HELP, metavar="FEATURE")] = None,
     verify_with: Annotated[list[Path] | None, option(_VERIFY_HELP, metavar="FILE")] = None,
     force: Force = False,
@@ -73,7 +91,7 @@ def convert(
 
     _check_target(target, to_format, force)
     with phase(f"converting {source}, and verifying what is written"), warnings_said():
-        path, format, definition = _read(source, from_format, pattern, special_token)
+        path, format, definition = hints.read(source, from_format)
         written = formats.write(
             definition,
             target,
@@ -106,11 +124,12 @@ def _check_target(target: Path, format: str | None, force: bool) -> None:
 
 
 @command(group=CONVERT, epilog=EXAMPLE + "hf-bpe inspect my-tokenizer\n  hf-bpe inspect model.gguf --json")
+@_takes_hints
 def inspect(
+    *,
     source: Annotated[str, argument("PATH", FOLDER_HELP)],
     from_format: Annotated[str | None, option(_FROM_HELP, "--from", metavar="FORMAT", show_default="detected")] = None,
-    pattern: _Pattern = "auto",
-    special_token: _Special = None,
+    hints: _Hints,
     as_json: Json = False,
 ) -> None:
     """Summarize a tokenizer file or folder.
@@ -129,9 +148,9 @@ def inspect(
 
     with phase(f"reading {source}"), warnings_said():
         try:
-            path, format, definition = _read(source, from_format, pattern, special_token)
+            path, format, definition = hints.read(source, from_format)
         except PatternNeeded:
-            _, format, definition = _read(source, from_format, "none", special_token)
+            _, format, definition = replace(hints, pattern="none").read(source, from_format)
             inspection = inspected(definition, format, knows_pattern=False)
         except ValueError as error:
             refused = None
@@ -166,12 +185,13 @@ _FILES_HELP = "Text files to encode, besides texts in which tokenizers are known
     group=CONVERT,
     epilog=EXAMPLE + "hf-bpe verify my-tokenizer my-tokenizer.gguf book.txt\n  hf-bpe verify cl100k llama3",
 )
+@_takes_hints
 def verify(
+    *,
     first: Annotated[str, argument("A", _SIDE_HELP)],
     second: Annotated[str, argument("B", _SIDE_HELP)],
     files: Annotated[list[Path] | None, argument("FILE", _FILES_HELP)] = None,
-    pattern: _Pattern = "auto",
-    special_token: _Special = None,
+    hints: _Hints,
     as_json: Json = False,
 ) -> None:
     """Verify that two tokenizers give the same ids.
@@ -183,7 +203,7 @@ def verify(
     from hf_bpe.formats._verification.mismatch import Comparison, find_offset_mismatch, model_difference
 
     with phase(f"verifying {first} and {second}"), warnings_said():
-        sides = _side(first, pattern, special_token), _side(second, pattern, special_token)
+        sides = _side(first, hints), _side(second, hints)
         comparison = Comparison(*sides)
         mismatch, tried = comparison.find(files or ()), comparison.tried
     names = [side.name for side in sides]
@@ -206,7 +226,7 @@ def verify(
         say(f"but they give other {other}")
 
 
-def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
+def _side(source: str, hints: _Hints) -> Side:
     from hf_bpe.formats._format import PatternNeeded
     from hf_bpe.formats._verification.sides import side_of_file, side_of_pattern
 
@@ -215,25 +235,13 @@ def _side(source: str, pattern: str, special_token: list[str] | None) -> Side:
     if source in (*NAMES, "none") and not Path(source).exists():
         return side_of_pattern(source)
     try:  # an option for the other side must not contradict a file that stores the setting
-        path, format, definition = _read(source, None, "auto", None)
+        path, format, definition = _Hints().read(source)
     except PatternNeeded:
-        return side_of_file(*_read(source, None, pattern, special_token))
+        return side_of_file(*hints.read(source))
     # The format implies its pattern.
-    if format.patterns is not None and len(format.patterns) == 1 and pattern != "auto":
-        return side_of_file(*_read(source, None, pattern, special_token))
+    if format.patterns is not None and len(format.patterns) == 1 and hints.pattern != "auto":
+        return side_of_file(*hints.read(source))
     return side_of_file(path, format, definition)
-
-
-def _read(
-    source: str, format: str | None, pattern: str, special_token: list[str] | None
-) -> tuple[Path, Format, Definition]:
-    """Return the path, the format and the definition of a tokenizer."""
-    from hf_bpe.conversion import _formats as formats
-
-    path = existing(source)
-    chosen = formats.detect(path) if format is None else formats.named_format(format)
-    hints: dict[str, Any] = {"pattern": pattern, "special_tokens": _special_tokens(special_token)}
-    return path, chosen, formats.read(path, format=chosen.name, **hints)
 
 
 def _special_tokens(pairs: list[str] | None) -> dict[str, int] | None:
