@@ -12,12 +12,6 @@
 namespace hf_bpe {
 namespace {
 
-std::uint64_t load(const Byte* at) {
-  std::uint64_t word;
-  std::memcpy(&word, at, sizeof word);
-  return word;
-}
-
 std::array<std::uint64_t, 4> random_seeds() {
   std::random_device device;  // of the system
   std::array<std::uint64_t, 4> seeds;

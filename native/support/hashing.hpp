@@ -1,13 +1,21 @@
-// One multiplication to 128 bits, folded: fast, and good enough for tables that take the first bits of the result.
+// Words of eight bytes, and one multiplication to 128 bits, folded: fast, and good enough for tables that take the
+// first bits of the result.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #endif
 
 namespace hf_bpe {
+
+inline std::uint64_t load(const std::uint8_t* bytes) {
+  std::uint64_t value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
 
 inline std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
 #if defined(_MSC_VER) && !defined(__clang__)

@@ -19,12 +19,6 @@ namespace hf_bpe {
 
 static_assert(std::endian::native == std::endian::little, "keys are bytes in the order of memory");
 
-inline std::uint64_t load(const Byte* bytes) {
-  std::uint64_t value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
 // It grows by `kGrowthBits` bits, and by one from 8 MB on: larger growth spends less time on moving words, but more
 // memory, and that can take a virtual machine milliseconds per huge page.
 template <class Value, unsigned kGrowthBits>
