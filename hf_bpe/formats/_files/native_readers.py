@@ -41,6 +41,11 @@ FileTokens = TokenArrays | dict[int, bytes | None]
 """The tokens of a file, empty or None for printable tokens with a character that stands for no byte."""
 
 
+def bytes_by_id(tokens: FileTokens) -> Mapping[int, bytes | None]:
+    """Return id → bytes of the tokens of a file."""
+    return tokens if isinstance(tokens, dict) else tokens.to_dict()
+
+
 class ReadMerges(NamedTuple):
     """The merges of a file, read natively, in place of the merges in a parsed `tokenizer.json`."""
 

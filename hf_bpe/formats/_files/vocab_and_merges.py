@@ -22,7 +22,14 @@ from hf_bpe.core._arrays import MergeIds, TokenArrays, change_tokens, find_token
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.json_reading import check_ids, parse_json_object
-from hf_bpe.formats._files.native_readers import FileTokens, from_printable_all, join_merges, read_merges, read_vocab
+from hf_bpe.formats._files.native_readers import (
+    FileTokens,
+    bytes_by_id,
+    from_printable_all,
+    join_merges,
+    read_merges,
+    read_vocab,
+)
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
@@ -93,9 +100,7 @@ def read_gpt2_with_vocab(
         if leave_out_ordinary:
             chosen -= merged | {text for text in chosen if len(text) == 1 and text not in specials}
         elif merged and isinstance(merges, MergeIds):
-            merges = merges.pairs(
-                tokens if isinstance(tokens, dict) else tokens.to_dict()
-            )  # to be refused by the model
+            merges = merges.pairs(cast("dict[int, bytes]", bytes_by_id(tokens)))  # to be refused by the model
         specials |= chosen
     changes = {entries[text]: text.encode("utf-8", "surrogatepass") for text in specials}
     vocab = change_tokens(tokens, changes)
@@ -147,7 +152,7 @@ def _read_merges(path: Path, entries: dict[str, int], tokens: FileTokens) -> tup
     content = read_bounded(path)
     if (read := read_merges(content, tokens)) is not None:
         return read.ids, read.is_used
-    bytes_of = {**tokens} if isinstance(tokens, dict) else tokens.to_dict()
+    bytes_of = bytes_by_id(tokens)
     irregular = _read_irregular_merges(path, decode(path, content), {t: bytes_of[i] for t, i in entries.items()})
     used = {*starmap(add, irregular), *chain.from_iterable(irregular)}
     return irregular, bytes(token in used for token in bytes_of.values())
