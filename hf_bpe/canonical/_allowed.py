@@ -259,17 +259,11 @@ class AllowedTokens:
 
 
 class _After(NamedTuple):
-    """The tokens that may follow ids.
-
-    Attributes:
-        bits: the tokens.
-        is_complete: whether the text may end.
-        to_be_continued: the tokens after which the last pre-token has to go on, because with them it is a
-            whole word, which has one token.
-    """
+    """The tokens that may follow ids."""
 
     bits: Bits
-    is_complete: bool
+    is_complete: bool  # whether the text may end
+    # The tokens after which the last pre-token has to go on, because with them it is a whole word, which has one token
     to_be_continued: tuple[int, ...]
 
 

@@ -254,15 +254,10 @@ class CanonicalIds:
 
 
 class _Cover(NamedTuple):
-    """Sequences of tokens that cover a text.
+    """Sequences of tokens that cover a text."""
 
-    Attributes:
-        ids: the complete tokens.
-        prefix: the bytes after them, which the next token begins with; b"" if there are none.
-    """
-
-    ids: tuple[int, ...]
-    prefix: bytes
+    ids: tuple[int, ...]  # the complete tokens
+    prefix: bytes  # the bytes after them, which the next token begins with; b"" if there are none
 
 
 def _kept_in_all(allowed: AllowedTokens, ids: list[int]) -> int:

@@ -47,32 +47,22 @@ _MANY = 3  # runs
 
 
 class Context(NamedTuple):
-    """The end of a text, as far as it decides how the text may go on.
+    """The end of a text, as far as it decides how the text may go on."""
 
-    Attributes:
-        sample: a text of the same kind, as bytes.
-        ends: the places in the sample at which it may be cut: each with whether a token ends there, and whether that
-            token and the next one may stand in one pre-token.
-        words: begins and ends of stretches of the sample that are no pre-token, because they would be one token.
-    """
-
-    sample: bytes
+    sample: bytes  # a text of the same kind, as bytes
+    # The places in the sample at which it may be cut: each with whether a token ends there, and whether that token and
+    # the next one may stand in one pre-token
     ends: tuple[tuple[int, bool, bool], ...]
+    # Begins and ends of stretches of the sample that are no pre-token, because they would be one token
     words: tuple[tuple[int, int], ...]
 
 
 class Allowed(NamedTuple):
-    """The tokens that may follow a text.
+    """The tokens that may follow a text."""
 
-    Attributes:
-        apart: tokens before which a pre-token may end.
-        joined: tokens that may continue the last pre-token.
-        is_complete: whether the text may end here.
-    """
-
-    apart: Bits
-    joined: Bits
-    is_complete: bool
+    apart: Bits  # tokens before which a pre-token may end
+    joined: Bits  # tokens that may continue the last pre-token
+    is_complete: bool  # whether the text may end here
 
 
 class Continuations:
@@ -136,30 +126,19 @@ class Continuations:
 
 
 class _Following(NamedTuple):
-    """Tokens that may follow a text.
+    """Tokens that may follow a text."""
 
-    Attributes:
-        texts: tokens, each with some text after it.
-        sizes: the number of bytes of each token.
-        owners: the number of its group.
-    """
-
-    texts: list[bytes]
-    sizes: npt.NDArray[np.int64]
-    owners: npt.NDArray[np.int64]
+    texts: list[bytes]  # tokens, each with some text after it
+    sizes: npt.NDArray[np.int64]  # the number of bytes of each token
+    owners: npt.NDArray[np.int64]  # the number of its group
 
 
 class _Groups(NamedTuple):
-    """Groups of tokens.
+    """Groups of tokens."""
 
-    Attributes:
-        of_token: the group of each id, -1 for none.
-        samples: a token of each group.
-        following: what may follow a text that does not end inside a character; the last group is that of no token.
-    """
-
-    of_token: npt.NDArray[np.int64]
-    samples: list[bytes]
+    of_token: npt.NDArray[np.int64]  # the group of each id, -1 for none
+    samples: list[bytes]  # a token of each group
+    # What may follow a text that does not end inside a character; the last group is that of no token
     following: _Following
 
     @classmethod

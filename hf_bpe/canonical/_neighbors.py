@@ -140,21 +140,13 @@ class _MadeMerges(NamedTuple):
 
 
 class _Tour(NamedTuple):
-    """A tour of the trees in which the parent of a token is its left part, and the last made child comes first.
+    """A tour of the trees in which the parent of a token is its left part, and the last made child comes first."""
 
-    Attributes:
-        places: the place of each id.
-        sizes: the number of tokens below each id, itself included.
-        keys: for each child, parent and rank as one number, in order.
-        children: the children in the order of `keys`.
-        starts: by id, the number of children of lower ids.
-    """
-
-    places: Numbers
-    sizes: Numbers
-    keys: Numbers
-    children: Numbers
-    starts: Numbers
+    places: Numbers  # the place of each id
+    sizes: Numbers  # the number of tokens below each id, itself included
+    keys: Numbers  # for each child, parent and rank as one number, in order
+    children: Numbers  # the children in the order of `keys`
+    starts: Numbers  # by id, the number of children of lower ids
 
     def ends_after(self, ids: Numbers, ranks: Numbers) -> Numbers:
         """Return for each id the end of its range without the children that are made before a rank."""

@@ -19,23 +19,20 @@ _SEPARATOR = b"\xff"  # ends an incomplete character
 class TokenTexts(NamedTuple):
     r"""Tokens as characters.
 
-    Attributes:
-        tokens, ids: the tokens and their ids, in any order.
-        codes: the code points of all tokens, and maybe of others, uint32; a byte that is no text is a surrogate.
-        begins, sizes: where each token begins in `codes`, and the number of its code points.
-        are_text: whether each token is UTF-8.
-
     >>> texts = TokenTexts.of({7: b"ab", 8: "\xe9".encode()[:1]})
     >>> texts.codes.tolist() == [ord("a"), ord("b"), 0xDCC3], texts.are_text.tolist()
     (True, [True, False])
     """
 
+    # The tokens and their ids, in any order
     tokens: list[bytes]
     ids: Numbers
+    # The code points of all tokens, and maybe of others, uint32; a byte that is no text is a surrogate
     codes: npt.NDArray[np.uint32]
+    # Where each token begins in `codes`, and the number of its code points
     begins: Numbers
     sizes: Numbers
-    are_text: npt.NDArray[np.bool_]
+    are_text: npt.NDArray[np.bool_]  # whether each token is UTF-8
 
     @classmethod
     def of(cls, vocab: Mapping[int, bytes]) -> TokenTexts:

@@ -20,18 +20,13 @@ _KINDS = ("string", "large_string", "string_view", "binary", "large_binary", "bi
 
 
 class ArrowTexts(NamedTuple):
-    """Texts in one buffer: text i is `data[begins[i] : ends[i]]`.
+    """Texts in one buffer: text i is `data[begins[i] : ends[i]]`."""
 
-    Attributes:
-        data: a buffer of bytes.
-        begins, ends: where texts begin and end; a null is an empty text.
-        nulls: which texts are null; None if none is.
-    """
-
-    data: Any
+    data: Any  # a buffer of bytes
+    # Where texts begin and end; a null is an empty text
     begins: Numbers
     ends: Numbers
-    nulls: npt.NDArray[np.bool_] | None
+    nulls: npt.NDArray[np.bool_] | None  # which texts are null; None if none is
 
 
 class ArrowIds(NamedTuple):

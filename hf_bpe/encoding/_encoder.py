@@ -46,22 +46,18 @@ _DIGESTED = ("split_special_tokens", "add_prefix_space", "unknown_id", "dropout"
 
 
 class Options(NamedTuple):
-    """Options of encoding, which the native core takes in this order; some are settings of a tokenizer.
+    """Options of encoding, which the native core takes in this order; some are settings of a tokenizer."""
 
-    Attributes:
-        split_special_tokens: encode special tokens as ordinary text.
-        add_prefix_space: put a space before each segment of text between added tokens that does not begin with one.
-        unknown_id: the id for a byte without a token, unless the model drops such bytes; None to raise a ValueError.
-        dropout: BPE-dropout, with as many texts as are encoded; None for none. A position counts bytes of the text, in
-            UTF-8 and after normalization.
-        continued: whether texts continue what was encoded before, so that a model with characters puts nothing before
-            their first segment.
-    """
-
-    split_special_tokens: bool = False
+    split_special_tokens: bool = False  # encode special tokens as ordinary text
+    # Put a space before each segment of text between added tokens that does not begin with one
     add_prefix_space: bool = False
+    # The id for a byte without a token, unless the model drops such bytes; None to raise a ValueError
     unknown_id: int | None = None
+    # BPE-dropout, with as many texts as are encoded; None for none. A position counts bytes of the text, in UTF-8 and
+    # after normalization
     dropout: Dropout | None = None
+    # Whether texts continue what was encoded before, so that a model with characters puts nothing before their first
+    # segment
     continued: bool = False
 
     def __repr__(self) -> str:

@@ -36,37 +36,23 @@ RowArrays = tuple[Numbers, Numbers]
 
 
 class Padding(NamedTuple):
-    """Padding of rows.
+    """Padding of rows."""
 
-    Attributes:
-        length: the length to which rows are padded, None for that of the longest; a row that is longer stays as it is.
-        pad_id: the id that fills a row.
-        is_left: whether the padding is on the left.
-    """
-
+    # The length to which rows are padded, None for that of the longest; a row that is longer stays as it is
     length: int | None
-    pad_id: int
-    is_left: bool
+    pad_id: int  # the id that fills a row
+    is_left: bool  # whether the padding is on the left
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Rows of one or two sequences each.
+    """Rows of one or two sequences each."""
 
-    Attributes:
-        ids: the ids of all sequences.
-        spans: the begin and end of each sequence in `ids`, of shape (rows, sequences, 2).
-        template: the special-token ids before the first sequence and after each.
-        width: the length to which rows are padded, None for no padding.
-        pads_left: whether the padding is on the left.
-        pad_id: the id of padding.
-    """
-
-    ids: Ids
-    spans: Numbers
-    template: TemplateIds
-    width: int | None = None
-    pads_left: bool = False
+    ids: Ids  # the ids of all sequences
+    spans: Numbers  # the begin and end of each sequence in `ids`, of shape (rows, sequences, 2)
+    template: TemplateIds  # the special-token ids before the first sequence and after each
+    width: int | None = None  # the length to which rows are padded, None for no padding
+    pads_left: bool = False  # whether the padding is on the left
     pad_id: int = NO_ID
 
     @classmethod

@@ -108,19 +108,13 @@ class Encoding:
 
 
 class EncodedTexts(NamedTuple):
-    """The input of a call, from which offsets are computed later.
-
-    Attributes:
-        encoder: the encoder of the call.
-        texts: all texts.
-        options: the options of encoding.
-        bounds: the index in `texts` at which each sequence begins, and the end of the last, if sequences were given in
-            words; else None.
-    """
+    """The input of a call, from which offsets are computed later."""
 
     encoder: Encoder
     texts: list[AnyText]
     options: Options
+    # The index in `texts` at which each sequence begins, and the end of the last, if sequences were given in words;
+    # else None
     bounds: list[int] | None
 
     def layout(self, per_row: int, template: TemplateIds) -> Layout:

@@ -23,51 +23,34 @@ _SPACE_BYTES = SPACE.encode()
 
 
 class Segment(NamedTuple):
-    """An added token in the raw text, or the normalized text between two of them.
+    """An added token in the raw text, or the normalized text between two of them."""
 
-    Attributes:
-        data: the normalized text, or that of the added token, in UTF-8.
-        token_id: the id of the added token; None for text between them.
-        start, stop: its characters in the raw text.
-        position: the number of bytes before it in the normalized text.
-        begins, ends: the original bytes of each byte of `data`, counted from the segment; empty if not asked for.
-    """
-
-    data: bytes
-    token_id: int | None
+    data: bytes  # the normalized text, or that of the added token, in UTF-8
+    token_id: int | None  # the id of the added token; None for text between them
+    # Its characters in the raw text
     start: int
     stop: int
-    position: int
+    position: int  # the number of bytes before it in the normalized text
+    # The original bytes of each byte of `data`, counted from the segment; empty if not asked for
     begins: Sequence[int] = ()
     ends: Sequence[int] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """What is done to text before it is encoded.
+    """What is done to text before it is encoded."""
 
-    Attributes:
-        normalizer: what normalizes the text between added tokens of the raw text.
-        added_tokens: the added tokens.
-        searches_raw_text: whether all of them are searched in the raw text, and not only those with normalized=False.
-        reads_spaces: whether the normalizer reads `▁` as a space, and so does `merge_words`.
-        prepends: whether the normalizer puts a space before text, also before text that continues another.
-        replaces_prefix: whether the core does not put a space before text, because the normalizer does.
-        tells_starts: whether the beginning of a text is encoded unlike that of other segments.
-        raw_tokens: the tokens that are searched in the raw text.
-        later_tokens: the others, with normalized contents.
-        is_checked_natively: whether all that normalization does is what the native core can check.
-    """
-
-    normalizer: Normalizer
+    normalizer: Normalizer  # what normalizes the text between added tokens of the raw text
     added_tokens: tuple[AddedTokenTuple, ...]
+    # Whether all of them are searched in the raw text, and not only those with normalized=False
     searches_raw_text: bool = False
-    reads_spaces: bool = False
-    prepends: bool = False
-    replaces_prefix: bool = False
-    tells_starts: bool = False
-    raw_tokens: tuple[AddedTokenTuple, ...] = field(init=False)
-    later_tokens: tuple[AddedTokenTuple, ...] = field(init=False)
+    reads_spaces: bool = False  # whether the normalizer reads `▁` as a space, and so does `merge_words`
+    prepends: bool = False  # whether the normalizer puts a space before text, also before text that continues another
+    replaces_prefix: bool = False  # whether the core does not put a space before text, because the normalizer does
+    tells_starts: bool = False  # whether the beginning of a text is encoded unlike that of other segments
+    raw_tokens: tuple[AddedTokenTuple, ...] = field(init=False)  # the tokens that are searched in the raw text
+    later_tokens: tuple[AddedTokenTuple, ...] = field(init=False)  # the others, with normalized contents
+    # Whether all that normalization does is what the native core can check
     is_checked_natively: bool = field(init=False)
     _is_clear: bool = field(init=False)
     _only_reads_spaces: bool = field(init=False)

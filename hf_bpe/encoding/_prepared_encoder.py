@@ -49,12 +49,6 @@ class PreparedEncoder(Encoder):
         prepare: what makes the step, of the model and the added tokens.
         added_tokens: the added tokens.
         store: a native prefix cache.
-
-    Attributes:
-        preparation: the step before encoding.
-        whole: the encoder of text that the step leaves as it is.
-        segments: the encoder of the segments of other text.
-        refusing: one that examines natively what is new in a text, and refuses what NFC may change; None if none does.
     """
 
     core: Encoder
@@ -62,9 +56,10 @@ class PreparedEncoder(Encoder):
     prepare: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Preparation] = Preparation.of_model
     added_tokens: tuple[AddedTokenTuple, ...] = ()
     store: object = None
-    preparation: Preparation = field(init=False)
-    whole: Encoder = field(init=False)
-    segments: Encoder = field(init=False)
+    preparation: Preparation = field(init=False)  # the step before encoding
+    whole: Encoder = field(init=False)  # the encoder of text that the step leaves as it is
+    segments: Encoder = field(init=False)  # the encoder of the segments of other text
+    # One that examines natively what is new in a text, and refuses what NFC may change; None if none does
     refusing: Encoder | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:

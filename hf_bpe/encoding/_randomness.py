@@ -57,17 +57,11 @@ ARGUMENTS: dict[str, Check] = {
 
 
 class Randomness(NamedTuple):
-    """The settings of encoding at random.
+    """The settings of encoding at random."""
 
-    Attributes:
-        dropout: the probability with which BPE-dropout skips a candidate; 0 for none.
-        seed: the seed.
-        first_text: the number of the first text, or a list with that of each.
-    """
-
-    dropout: float = 0.0
+    dropout: float = 0.0  # the probability with which BPE-dropout skips a candidate; 0 for none
     seed: int = 0
-    first_text: int | Sequence[int] = 0
+    first_text: int | Sequence[int] = 0  # the number of the first text, or a list with that of each
 
     @classmethod
     def of(

@@ -59,21 +59,13 @@ def verified_pipeline(backend: Tokenizer) -> FastPipeline:
 
 @dataclass
 class _Snapshot:
-    """The state of a backend for which a pipeline was made.
+    """The state of a backend for which a pipeline was made."""
 
-    Attributes:
-        backend: the backend; None before it is known, in a copy.
-        pipeline: what was made of it; None if there can be none.
-        components: handles of its components, as they are as long as nothing reaches it.
-        states: their state.
-        tokens: the state of its tokens.
-    """
-
-    backend: Tokenizer | None
-    pipeline: FastPipeline | None
-    components: Components
+    backend: Tokenizer | None  # the backend; None before it is known, in a copy
+    pipeline: FastPipeline | None  # what was made of it; None if there can be none
+    components: Components  # handles of its components, as they are as long as nothing reaches it
     states: tuple[object, ...]
-    tokens: tuple[object, ...]
+    tokens: tuple[object, ...]  # the state of its tokens
 
 
 def _state_of(backend: Tokenizer) -> tuple[Components, tuple[object, ...], tuple[Any, ...]]:

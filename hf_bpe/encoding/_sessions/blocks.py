@@ -18,24 +18,16 @@ _NO_IDS = np.empty(0, np.uint32)
 
 
 class Block(NamedTuple):
-    """Text that ends at a place where the text of the session may be cut, or ids that were appended.
+    """Text that ends at a place where the text of the session may be cut, or ids that were appended."""
 
-    Attributes:
-        before: the block before it, None for the empty first one.
-        text: its text; "" for appended ids.
-        ids: its ids.
-        characters, num_ids: the numbers from the beginning of the session to its end.
-        seen: the cuts up to its end were decided by the first characters of the text, as many as this.
-        is_text: whether the text that follows in a block may be joined to it.
-    """
-
-    before: Block | None
-    text: str
+    before: Block | None  # the block before it, None for the empty first one
+    text: str  # its text; "" for appended ids
     ids: Ids
+    # The numbers from the beginning of the session to its end
     characters: int
     num_ids: int
-    seen: int
-    is_text: bool = True
+    seen: int  # the cuts up to its end were decided by the first characters of the text, as many as this
+    is_text: bool = True  # whether the text that follows in a block may be joined to it
 
 
 _FIRST = Block(None, "", _NO_IDS, 0, 0, 0)

@@ -19,20 +19,14 @@ from hf_bpe.tokenizer._options import without_others
 
 
 class Inputs(NamedTuple):
-    """The texts of a call in a uniform layout.
+    """The texts of a call in a uniform layout."""
 
-    Attributes:
-        texts: all texts in order: of each row the first sequence, then the second.
-        bounds: the index in `texts` at which each sequence begins, and the end of the last, if sequences are given in
-            words; None if each text is a sequence.
-        per_row: the number of sequences in a row.
-        is_batched: whether the call requests several rows.
-    """
-
-    texts: list[AnyText]
+    texts: list[AnyText]  # all texts in order: of each row the first sequence, then the second
+    # The index in `texts` at which each sequence begins, and the end of the last, if sequences are given in words; None
+    # if each text is a sequence
     bounds: list[int] | None
-    per_row: int
-    is_batched: bool
+    per_row: int  # the number of sequences in a row
+    is_batched: bool  # whether the call requests several rows
 
     @classmethod
     def of(cls, text: Any, pair: Any, in_words: bool) -> Inputs | None:
