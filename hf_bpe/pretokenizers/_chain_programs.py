@@ -26,37 +26,23 @@ _WHITE_SPACE = "\t\n\v\f\r "
 
 
 class StageProgram(NamedTuple):
-    """A compiled stage.
+    """A compiled stage."""
 
-    Attributes:
-        program: the program of its expression.
-        behavior: what becomes of matches, a name of `hf_bpe.pretokenizers._stages.BEHAVIORS`.
-        invert: take the text between matches for the matches.
-        is_mapped: the expression sees the printable characters that ByteLevel writes for bytes.
-        adds_space: before all that, a space is put before each piece that does not begin with one.
-        only_first: only before a piece at the beginning of a text, not before what follows a special token.
-        space: what spaces are written as, also that one, before all that; empty to leave them.
-    """
-
-    program: Program
-    behavior: str
-    invert: bool
-    is_mapped: bool
-    adds_space: bool = False
-    only_first: bool = False
-    space: str = ""
+    program: Program  # the program of its expression
+    behavior: str  # what becomes of matches, a name of `hf_bpe.pretokenizers._stages.BEHAVIORS`
+    invert: bool  # take the text between matches for the matches
+    is_mapped: bool  # the expression sees the printable characters that ByteLevel writes for bytes
+    adds_space: bool = False  # before all that, a space is put before each piece that does not begin with one
+    only_first: bool = False  # only before a piece at the beginning of a text, not before what follows a special token
+    space: str = ""  # what spaces are written as, also that one, before all that; empty to leave them
 
 
 class ChainProgram(NamedTuple):
-    """A compiled chain.
+    """A compiled chain."""
 
-    Attributes:
-        stages: its stages in their order.
-        cuts: the pairs of ASCII characters between which any text may be cut without changing its pre-tokens: by the
-            first of a pair, the second ones.
-    """
-
-    stages: tuple[StageProgram, ...]
+    stages: tuple[StageProgram, ...]  # its stages in their order
+    # The pairs of ASCII characters between which any text may be cut without changing its pre-tokens: by the first of a
+    # pair, the second ones
     cuts: dict[str, str]
 
 

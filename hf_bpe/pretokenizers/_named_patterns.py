@@ -13,19 +13,12 @@ from hf_bpe.pretokenizers._stages import ByteLevel, Digits, PreTokenizer, Split,
 
 
 class NamedPattern(NamedTuple):
-    """A pattern that has a name.
+    """A pattern that has a name."""
 
-    Attributes:
-        models: the models that use it, for people.
-        cuts: the regular expression, as `tokenizer.json` reads it; or the stages of a chain.
-        also: what else people call it: models, families, encodings of tiktoken, in lower case and without signs.
-        llama_cpp: the name that llama.cpp has for it, if that implies nothing else; what implies more is in
-            conversion/_llama_cpp.py.
-    """
-
-    models: str
-    cuts: str | tuple[Stage, ...]
-    also: str = ""
+    models: str  # the models that use it, for people
+    cuts: str | tuple[Stage, ...]  # the regular expression, as `tokenizer.json` reads it; or the stages of a chain
+    also: str = ""  # what else people call it: models, families, encodings of tiktoken, in lower case and without signs
+    # The name that llama.cpp has for it, if that implies nothing else; what implies more is in conversion/_llama_cpp.py
     llama_cpp: str = ""
 
 

@@ -18,16 +18,10 @@ class SizedId(NamedTuple):
 
 
 class CharacterPreToken(NamedTuple):
-    """A pre-token.
+    """A pre-token."""
 
-    Attributes:
-        text: its text, with spaces as the model writes them.
-        start: the index in the given text of its first character; -1 if that was put before the text.
-        ids: its ids.
-    """
-
-    text: str
-    start: int
+    text: str  # its text, with spaces as the model writes them
+    start: int  # the index in the given text of its first character; -1 if that was put before the text
     ids: list[SizedId]
 
 

@@ -18,18 +18,12 @@ _LIMITS = 64  # candidates that one random number decides on
 
 
 class Dropout(NamedTuple):
-    """BPE-dropout of several texts.
+    """BPE-dropout of several texts."""
 
-    Attributes:
-        seed: 64 bits.
-        limits: see `dropout_limits`.
-        first_text: the number of the first text; the others follow.
-        places: for each text its number and the position of its first byte, instead of consecutive numbers and 0.
-    """
-
-    seed: int
-    limits: tuple[int, ...]
-    first_text: int = 0
+    seed: int  # 64 bits
+    limits: tuple[int, ...]  # see `dropout_limits`
+    first_text: int = 0  # the number of the first text; the others follow
+    # For each text its number and the position of its first byte, instead of consecutive numbers and 0
     places: tuple[tuple[int, int], ...] | None = None
 
     def place(self, index: int) -> tuple[int, int]:

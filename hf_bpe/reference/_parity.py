@@ -15,37 +15,27 @@ from hf_bpe.reference._options import LearningOptions
 
 
 class ParityMerges(NamedTuple):
-    """Merges of several languages.
+    """Merges of several languages."""
 
-    Attributes:
-        merges: the merges in the order learned.
-        chosen: for each, the number of the language that it was learned for; the number of languages for all.
-    """
-
-    merges: list[Merge]
-    chosen: list[int]
+    merges: list[Merge]  # the merges in the order learned
+    chosen: list[int]  # for each, the number of the language that it was learned for; the number of languages for all
 
 
 @dataclass(frozen=True)
 class ParityOptions:
-    """The learning of merges for several languages.
+    """The learning of merges for several languages."""
 
-    Attributes:
-        learning: how the pair of a language is chosen. By "huggingface" the greatest pair of printable characters is
-            taken of several with the highest count, as ParityBpeTrainer does. A pair that is rarer in the chosen
-            language than the options ask for is not merged. Penalties and limits on words have no effect.
-        max_merges: number of merges to learn.
-        global_merges: of these, the number of first merges that are chosen by the sum of the counts of all languages.
-        window: the number of last choices in which a language may have `alpha` times its equal share; 0 for no limit.
-        alpha: see `window`.
-        ratios: the compression that each language should have, relative to each other; or none. `dev` is not used then.
-    """
-
-    max_merges: int
+    max_merges: int  # number of merges to learn
+    # How the pair of a language is chosen. By "huggingface" the greatest pair of printable characters is taken of
+    # several with the highest count, as ParityBpeTrainer does. A pair that is rarer in the chosen language than the
+    # options ask for is not merged. Penalties and limits on words have no effect
     learning: LearningOptions = field(default_factory=LearningOptions)
+    # Of these, the number of first merges that are chosen by the sum of the counts of all languages
     global_merges: int = 0
+    # The number of last choices in which a language may have `alpha` times its equal share; 0 for no limit
     window: int = 0
-    alpha: float = 2.0
+    alpha: float = 2.0  # see `window`
+    # The compression that each language should have, relative to each other; or none. `dev` is not used then
     ratios: Sequence[float] = ()
 
 

@@ -16,20 +16,15 @@ from hf_bpe.core._alphabet import BYTE_TOKENS
 class TrainingAlphabet:
     """The characters that merges are learned from.
 
-    Attributes:
-        characters: each once, in the order of their code points.
-        drops_others: leave other characters out, so that those on either side become neighbors, as
-            `tokenizers.trainers.BpeTrainer` does. Otherwise no pair crosses them, because none does in a text that is
-            encoded.
-        reserved: tokens that no merge makes: those of bytes.
-
     >>> [*TrainingAlphabet("ab").runs("abcba")], [*TrainingAlphabet("ab", drops_others=True).runs("abcba")]
     (['ab', 'ba'], ['abba'])
     """
 
-    characters: str
+    characters: str  # each once, in the order of their code points
+    # Leave other characters out, so that those on either side become neighbors, as `tokenizers.trainers.BpeTrainer`
+    # does. Otherwise no pair crosses them, because none does in a text that is encoded
     drops_others: bool = False
-    reserved: frozenset[bytes] = frozenset(BYTE_TOKENS)
+    reserved: frozenset[bytes] = frozenset(BYTE_TOKENS)  # tokens that no merge makes: those of bytes
 
     def runs(self, word: str) -> Iterator[str]:
         """Yield the parts of a word that consist of characters of the alphabet."""

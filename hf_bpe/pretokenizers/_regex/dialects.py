@@ -91,21 +91,13 @@ _CLASS_TOKEN = re.compile(
 
 
 class Difference(NamedTuple):
-    """A construct that means something else in `tokenizer.json`, or whose translation is not known.
+    """A construct that means something else in `tokenizer.json`, or whose translation is not known."""
 
-    Attributes:
-        at: its place in the expression.
-        source: the construct.
-        ours: another way to write what `tokenizer.json` means by it, None if there is no short one.
-        theirs: how `tokenizer.json` writes what tiktoken means by it, None if that is not known.
-        is_silent: whether `tokenizer.json` and tiktoken both accept it, and cut differently.
-    """
-
-    at: int
+    at: int  # its place in the expression
     source: str
-    ours: str | None
-    theirs: str | None
-    is_silent: bool
+    ours: str | None  # another way to write what `tokenizer.json` means by it, None if there is no short one
+    theirs: str | None  # how `tokenizer.json` writes what tiktoken means by it, None if that is not known
+    is_silent: bool  # whether `tokenizer.json` and tiktoken both accept it, and cut differently
 
 
 def translate(expression: str) -> str:

@@ -71,17 +71,11 @@ class CharacterTest(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A compiled expression.
+    """A compiled expression."""
 
-    Attributes:
-        instructions: the instructions; bodies have an `ACCEPT` of their own.
-        tests: the numbered sets.
-        start: the number of the first instruction.
-    """
-
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[Instruction, ...]  # the instructions; bodies have an `ACCEPT` of their own
     tests: tuple[CharacterTest, ...]
-    start: int
+    start: int  # the number of the first instruction
 
 
 MATCHES_NOTHING = Program(
