@@ -33,21 +33,13 @@ _PIECE = 1 << 20  # bytes to read at once
 
 
 class LogKind(NamedTuple):
-    """A kind of log.
+    """A kind of log."""
 
-    Attributes:
-        name: the name of the file.
-        format: the first value of the first line, which tells our log from another file of this name.
-        work: what the log is of, for messages.
-        again: how to start over, for messages, with `{path}` and `{folder}`.
-        patience: how many seconds to wait for another process.
-    """
-
-    name: str
-    format: str
-    work: str
-    again: str
-    patience: float = 0
+    name: str  # the name of the file
+    format: str  # the first value of the first line, which tells our log from another file of this name
+    work: str  # what the log is of, for messages
+    again: str  # how to start over, for messages, with `{path}` and `{folder}`
+    patience: float = 0  # how many seconds to wait for another process
 
 
 class WorkLog(Generic[Line]):

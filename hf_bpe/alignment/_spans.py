@@ -41,18 +41,13 @@ class Spans(NamedTuple):
 
 
 class RowText(NamedTuple):
-    """The text of a row of ids.
-
-    Attributes:
-        data: the bytes of the text.
-        begins, ends: where the text of each id begins and ends, in bytes.
-        is_kept: which ids have text; the others are left out.
-    """
+    """The text of a row of ids."""
 
     data: bytes
+    # Where the text of each id begins and ends, in bytes
     begins: Numbers
     ends: Numbers
-    is_kept: Flags
+    is_kept: Flags  # which ids have text; the others are left out
 
 
 def token_bytes(tokenizer: object, *, size: int | None = None) -> TokenBytes:

@@ -32,20 +32,15 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """The ids of a text; it is exact if those that are not of the template decode to it.
-
-    Attributes:
-        parts: (name, index of its first id) of each part.
-        chunks: (index after the last id, bytes, line breaks) of each chunk; no chunk crosses the beginning of a part.
-        near: what is shown of the tokens around the caret.
-    """
+    """The ids of a text; it is exact if those that are not of the template decode to it."""
 
     ids: Ids
     num_bytes: int
     is_exact: bool
-    parts: tuple[tuple[str, int], ...]
+    parts: tuple[tuple[str, int], ...]  # (name, index of its first id) of each part
+    # (index after the last id, bytes, line breaks) of each chunk; no chunk crosses the beginning of a part
     chunks: list[tuple[int, int, int]]
-    near: list[dict[str, object]]
+    near: list[dict[str, object]]  # what is shown of the tokens around the caret
 
     def as_json(self) -> dict[str, object]:
         """Return all but the ids, as JSON."""

@@ -21,18 +21,14 @@ _PART_BYTES = 1 << 20
 
 
 class Chunk(NamedTuple):
-    """A part of a stream of rows.
+    """A part of a stream of rows."""
 
-    Attributes:
-        ids: consecutive ids of the stream.
-        ends: the positions in `ids` at which rows end, in increasing order. The ids after the last one belong to a row
-            that ends in a later chunk; only such a row can end at 0.
-        values: for each row of the chunk, the one that ends later included, the values of the other columns of its
-            document; the next row's may follow. Empty if there are no other columns.
-    """
-
-    ids: Ids
+    ids: Ids  # consecutive ids of the stream
+    # The positions in `ids` at which rows end, in increasing order. The ids after the last one belong to a row that
+    # ends in a later chunk; only such a row can end at 0
     ends: Numbers
+    # For each row of the chunk, the one that ends later included, the values of the other columns of its document; the
+    # next row's may follow. Empty if there are no other columns
     values: Sequence[Values] = ()
 
 

@@ -28,21 +28,14 @@ _RUN = re.compile(r"(<[^<>]+>|.{1,4}?)\1{7,}", re.DOTALL)
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text cells.
+    """A table of text cells."""
 
-    Attributes:
-        columns: the heading of each column, in one line or two; the first column has the names of the rows.
-        rows: the rows, each with one cell per column.
-        strong: the rows for totals.
-        best: the row and column of each cell that is the best of its row.
-        note: a note below the table; may be empty.
-    """
-
+    # The heading of each column, in one line or two; the first column has the names of the rows
     columns: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    strong: frozenset[int] = frozenset()
-    best: frozenset[tuple[int, int]] = frozenset()
-    note: str = ""
+    rows: Sequence[tuple[str, ...]]  # the rows, each with one cell per column
+    strong: frozenset[int] = frozenset()  # the rows for totals
+    best: frozenset[tuple[int, int]] = frozenset()  # the row and column of each cell that is the best of its row
+    note: str = ""  # a note below the table; may be empty
 
 
 @dataclass(frozen=True)
