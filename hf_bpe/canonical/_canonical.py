@@ -261,14 +261,11 @@ class _Cover(NamedTuple):
 
 
 def _kept_in_all(allowed: AllowedTokens, ids: list[int]) -> int:
-    """Return how many of the ids begin the canonical ids of every text that continues theirs.
+    """Return how many of the ids begin the canonical ids of every text that continues theirs; they must be viable.
 
     A text is covered by every viable sequence of tokens whose last token may reach beyond its end. What all of these
     begin with stays. Sequences whose last token has begun at the same place differ in nothing else, so there are at
     most about as many as the longest token has bytes.
-
-    Raises:
-        ValueError: the ids are not viable.
     """
     start = allowed.number_of_settled(ids)
     if start is None:

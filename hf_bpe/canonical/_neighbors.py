@@ -36,21 +36,15 @@ _MAX_LATE = 1 << 10
 
 
 class StableNeighbors:
-    """The tokens that may follow a token in one pre-token.
+    """The tokens that may follow a token in one pre-token, of a model of which few tokens are late; else a ValueError.
 
     Merges that are never made are left out, as of several merges of a token all but the last in its tree (theorem 2).
     A token is late if one of the others, in its tree, comes before one that makes its parts; the files of Llama 3 have
     some. Whether these are stable is found by merging.
 
-    Args:
-        model: a model of which few tokens are late.
-
     Attributes:
         size: the highest id plus one.
         is_made: by id, whether it is a byte or a token that merges make of its own bytes. Only these have neighbors.
-
-    Raises:
-        ValueError: more tokens are late than merging for each row allows.
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab", 257: b"aab"}, [(b"a", b"b"), (b"a", b"ab")])
     >>> StableNeighbors(model).are_stable(98, 97), StableNeighbors(model).are_stable(97, 256)

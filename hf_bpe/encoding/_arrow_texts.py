@@ -48,13 +48,7 @@ def import_arrow() -> Any:
 def arrow_texts(name: str, values: Any) -> Iterator[ArrowTexts]:
     """Yield the texts of an array of Arrow: of all string and binary types, of dictionaries of them, and of slices.
 
-    Args:
-        name: the name of the argument.
-        values: an array; or a chunked array, of which small chunks are taken together.
-
-    Raises:
-        TypeError: the values are no strings.
-        ValueError: their buffers are damaged.
+    Small chunks of a chunked array are taken together. Other values are a TypeError, damaged buffers a ValueError.
     """
     arrow = import_arrow()
     kind = values.type.value_type if arrow.types.is_dictionary(values.type) else values.type
@@ -160,8 +154,7 @@ def framed_rows(
 def as_lists(ids: Ids, offsets: Numbers, nulls: npt.NDArray[np.bool_] | None, kind: Any) -> Any:
     """Return rows of ids as an array of Arrow: lists or large lists of uint32, int32 or int64.
 
-    Raises:
-        ValueError: there are more ids than offsets of 32 bits can count, or an id does not fit.
+    It is a ValueError if there are more ids than offsets of 32 bits can count, or an id does not fit.
     """
     arrow = import_arrow()
     is_large = arrow.types.is_large_list(kind)

@@ -60,12 +60,9 @@ def make_character_encoder(
     rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder],
     **instructions: Any,
 ) -> Encoder:
-    """Return the encoder of a model with characters.
+    """Return the encoder of a model with characters; for `model` and `rebuild` see `PreparedEncoder`.
 
-    Args:
-        native: the native core.
-        model, rebuild: see `PreparedEncoder`.
-        instructions: `simd` and `chunk_bytes` of the core's encoder, on which no result depends.
+    The instructions are `simd` and `chunk_bytes` of the core's encoder, on which no result depends.
     """
     alphabet, metaspace = model.alphabet, model.pre_tokenizer.metaspace
     has_spaces = writes_spaces(model)

@@ -60,11 +60,7 @@ def _make_encoder(model: BPEModel) -> Encoder:
 
 
 def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
-    """Return an encoder that ignores the model's normalizer.
-
-    Raises:
-        ValueError: the native core cannot split by the pattern, or the model has too many tokens.
-    """
+    """Return an encoder that ignores the model's normalizer; a ValueError if the core cannot split by the pattern."""
     native = native_core()
     if native is None or not model.alphabet.is_bytes:
         # Imports numpy, which `import hf_bpe` does not need.

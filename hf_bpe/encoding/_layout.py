@@ -100,10 +100,7 @@ class Layout:
     def windows(self, max_length: int, strategy: str, stride: int, *, from_left: bool) -> tuple[Layout, list[int]]:
         """Return a layout with a row for each overflowing window, and the old row of each new row.
 
-        Windows overlap by `stride` ids.
-
-        Raises:
-            ValueError: the strategy cannot cut enough, or the stride is too large for the row.
+        Windows overlap by `stride` ids. A ValueError if the strategy cannot cut enough, or the stride is too large.
         """
         kept = kept_lengths(self.sequence_lengths, self._room(max_length), strategy)
         spans: list[list[tuple[int, int]]] = []

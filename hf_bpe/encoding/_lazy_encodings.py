@@ -257,8 +257,7 @@ class Encodings(Sequence[Encoding]):
 class DeferredEncodings(Encodings):
     """Encodings of which nothing is made, not even their parts, before somebody looks at them; few callers do.
 
-    Args:
-        complete: returns encodings whose parts these take; called again only where two threads look at once.
+    `complete` returns encodings whose parts these take; it is called again only where two threads look at once.
     """
 
     def __init__(self, complete: Callable[[], Encodings]) -> None:

@@ -138,10 +138,8 @@ def tells_starts(model: BPEModel) -> bool:
 def normalized_tokens(tokens: tuple[AddedTokenTuple, ...], normalizer: Normalizer) -> dict[str, AddedTokenTuple]:
     """Return the tokens that are searched in normalized text, which `tokenizers` normalizes, too, by their content.
 
-    Of tokens that become equal it finds an arbitrary one. With NFC that is the one with the lowest id here.
-
-    Raises:
-        ValueError: with another normalizer, two tokens become equal, or one becomes empty.
+    Of tokens that become equal it finds an arbitrary one. With NFC that is the one with the lowest id here; with
+    another normalizer this is a ValueError, as is a token that becomes empty.
     """
     normalized: dict[str, AddedTokenTuple] = {}
     originals = {token.id: token.content for token in tokens}

@@ -279,12 +279,7 @@ def are_among(numbers: Sequence[int] | Numbers, size: int) -> npt.NDArray[np.uin
 
 
 def encode_each(kinds: npt.NDArray[np.uint8], encode: Callable[[list[int], int], Encoded]) -> Encoded:
-    """Return the ids of texts in their order, of which those of each kind are encoded together.
-
-    Args:
-        kinds: the kind of each text.
-        encode: called with the numbers of the texts of a kind, and the kind.
-    """
+    """Return the ids of texts in their order; `encode` gets the numbers of the texts of each kind, and the kind."""
     existing = np.unique(kinds).tolist()
     if len(existing) == 1:
         return encode([*range(len(kinds))], existing[0])

@@ -70,11 +70,7 @@ class Randomness(NamedTuple):
         seed: int | None,
         first_text: int | Sequence[int] | None = None,
     ) -> Randomness:
-        """Return the value of arguments that are checked one by one.
-
-        Raises:
-            ValueError: there is a seed without dropout, or the reverse.
-        """
+        """Return the value of arguments checked one by one; a ValueError for a seed without dropout or the reverse."""
         if dropout is None:
             for name, value in (("seed", seed), ("first_text", first_text)):
                 if value is not None:
@@ -86,11 +82,7 @@ class Randomness(NamedTuple):
         return cls(dropout, seed, 0 if first_text is None else first_text)
 
     def numbers(self, texts: int) -> Sequence[int]:
-        """Return the numbers of texts, given how many there are.
-
-        Raises:
-            ValueError: `first_text` has another length, or the numbers are too high.
-        """
+        """Return the numbers of texts, given how many there are; a ValueError if `first_text` does not fit."""
         if isinstance(self.first_text, int):
             if texts > 0:
                 check_int("first_text: the number of the last text", self.first_text + texts - 1, 0, MAX_INT64)

@@ -25,8 +25,7 @@ _LAST_SAMPLES = 4  # the tokens of small models that are learned are the last
 class Components:
     """Handles of all components of a backend but the vocabulary. Whoever has one can change the component in place.
 
-    Raises:
-        ValueError: the model is not BPE, or a component has no state, because it is written in Python.
+    It is a ValueError if the model is not BPE, or a component has no state, because it is written in Python.
     """
 
     __slots__ = ("_decoder_state", "_model", "_states")
@@ -40,11 +39,7 @@ class Components:
         self._decoder_state = _state_reader(backend.decoder)
 
     def state(self) -> tuple[object, ...]:
-        """Return the state as it is now; takes about 1 µs, mostly for the post-processor.
-
-        Raises:
-            ValueError: a component has no state.
-        """
+        """Return the state as it is now, or raise a ValueError; takes about 1 µs, mostly for the post-processor."""
         try:
             return self._decoder_state(), _model_state(self._model), [state() for state in self._states]
         except Exception as error:  # `tokenizers` raises no narrower class
@@ -110,10 +105,8 @@ def state_of_tokens(backend: Tokenizer) -> tuple[object, ...]:
     """Return samples of the vocabulary, what merges make of these, and the added tokens.
 
     It takes about 0.3 µs for each added token, a tenth of `remembered_as_special`, which is not in it. A model of the
-    same size that differs elsewhere is not noticed.
-
-    Raises:
-        ValueError: `tokenizers` panics, as it may after it was trained in place.
+    same size that differs elsewhere is not noticed. It is a ValueError if `tokenizers` panics, as it may after it was
+    trained in place.
     """
     size = backend.get_vocab_size(with_added_tokens=False)
     numbers = [number * size // _SAMPLES for number in range(_SAMPLES)]

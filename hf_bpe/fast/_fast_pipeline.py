@@ -32,11 +32,7 @@ class FastPipeline(Pipeline):
 
     @classmethod
     def from_backend(cls, backend: Tokenizer) -> tuple[FastPipeline, Definition]:
-        """Return the pipeline of a backend, which is not verified yet, and its definition.
-
-        Raises:
-            ValueError: it is not byte-level BPE, or prepares text in a way that cannot be represented.
-        """
+        """Return the pipeline of a backend, which is not verified yet, and its definition, or raise a ValueError."""
         content = parse_tokenizer_json("the tokenizer", backend.to_str().encode())
         # Calls set these, whatever the last one left in the backend.
         content |= {"padding": None, "truncation": None}
@@ -53,11 +49,7 @@ class FastPipeline(Pipeline):
 
 
 def verify_pipeline(pipeline: FastPipeline, definition: Definition, backend: Tokenizer) -> None:
-    """Compare ids, offsets, words and decoded texts, of single texts and pairs, with special tokens and without.
-
-    Raises:
-        ValueError: they differ; the message names what differs, and a text.
-    """
+    """Raise a ValueError unless ids, offsets, words and decoded texts of single texts and pairs are equal."""
     backend = _as_in_calls(backend)
     texts = stress_texts(definition) + vocabulary_texts(definition)[::_EVERY]
     pairs = [*pairwise(stress_texts(definition))]

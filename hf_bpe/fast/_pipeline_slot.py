@@ -31,12 +31,7 @@ _TRIES = 16  # to verify a pipeline while other threads change the backend
 
 
 def verified_pipeline(backend: Tokenizer) -> FastPipeline:
-    """Return the pipeline of a backend, verified once for each content in a process.
-
-    Raises:
-        ValueError: there is none, which the message explains.
-        RuntimeError: the native core is not built.
-    """
+    """Return the pipeline of a backend, verified once for each content in a process, or raise a ValueError."""
     require_core("accelerated tokenizers")
     with panics_as_errors():
         content = backend.to_str()
@@ -206,10 +201,8 @@ class PipelineSlot:
         """Return the pipeline of a backend, None if it is known to have none, and keep this for the next calls.
 
         But if another thread changes the backend meanwhile, the next call makes another one. The backend itself would
-        not do: transformers sets its padding for each call, which other threads may change before it is used.
-
-        Raises:
-            ValueError: it cannot be made, for the reason in the message.
+        not do: transformers sets its padding for each call, which other threads may change before it is used. A
+        ValueError says why it cannot be made.
         """
         for _ in range(_TRIES):
             self.is_reached = True

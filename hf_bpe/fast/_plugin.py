@@ -32,9 +32,6 @@ def register_with_sglang() -> None:
     """Do what `register` does, and accelerate what SGLang's `get_tokenizer` returns; it is `sglang.srt.plugins`.
 
     SGLang loads a tokenizer for which AutoTokenizer returns `TokenizersBackend` again, without AutoTokenizer.
-
-    Raises:
-        ValueError: see `register`.
     """
     register()
     if _is_acceleration_requested():

@@ -37,9 +37,7 @@ def check_repository(name: str | os.PathLike[str], options: Mapping[str, object]
     """Return the options to load a name with: those given, and only the cache where the Hub cannot be reached.
 
     Without a connection transformers asks for each of nine files five times before it gives up, which takes minutes.
-
-    Raises:
-        OSError: there is no folder of this name, and no repository in the cache, and the Hub cannot be reached.
+    It is an OSError if the name is found nowhere.
     """
     path = Path(name)
     if path.exists() or options.get("gguf_file"):
@@ -82,11 +80,7 @@ def repository_to_convert(name: str | os.PathLike[str], options: Mapping[str, An
 
 
 def download(name: str, options: Mapping[str, Any], files: Sequence[str] = FOLDER_FILES) -> Path:
-    """Return the folder in the Hub's cache with those files of a repository that match names or patterns.
-
-    Raises:
-        OSError: the repository is not in the cache and cannot be downloaded; the message names it and the reason.
-    """
+    """Return the folder in the Hub's cache with the files of a repository that match, or raise an OSError."""
     arguments = {option: options[option] for option in (*_WHERE, "force_download") if option in options}
     try:
         return Path(snapshot_download(name, allow_patterns=[*files], **arguments))

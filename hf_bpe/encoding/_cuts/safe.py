@@ -93,10 +93,7 @@ def cut_into_blocks(
 ) -> Iterator[bytes]:
     """Yield the concatenation of pieces in blocks of about `block_bytes` bytes that end at safe cuts.
 
-    Memory holds one block, or the text up to the next safe cut if that is longer.
-
-    Raises:
-        TooLong: there is no safe cut within `longest` bytes after the last block.
+    Memory holds one block, or the text up to the next safe cut; `TooLong` is raised if `longest` bytes have none.
     """
     held: list[bytes] = []
     size, enough = 0, min(block_bytes, longest + 1)

@@ -25,10 +25,6 @@ def encode_blocks(
     """Yield the ids of the concatenation of pieces, one array for about every `block_bytes` bytes.
 
     Memory holds one block, or the text up to the next safe cut if that is longer.
-
-    Raises:
-        TypeError: a piece is neither str nor bytes.
-        ValueError: a byte has no token.
     """
     blocks = cut_into_blocks(_as_bytes(pieces), lambda data: encoder.find_last_cut(data, options), block_bytes)
     for block in blocks:
