@@ -62,11 +62,7 @@ class Backend:
         return [normalizers.Sequence(made[first:]) for first in range(len(made))]
 
     def apply(self, text: str) -> str:
-        """Return the normalized text.
-
-        Raises:
-            ValueError: `tokenizers` has no defined result, or the text could become longer than 1 GiB.
-        """
+        """Return the normalized text; a ValueError if there is no defined result, or it could be longer than 1 GiB."""
         return _NO_SURROGATES.sub(lambda match: self._apply(match[0]), text)
 
     def _apply(self, text: str) -> str:
@@ -99,11 +95,7 @@ class Backend:
         return text
 
     def align(self, text: str) -> ByteAlignment:
-        """Return the normalized text with its places.
-
-        Raises:
-            ValueError: see `apply`.
-        """
+        """Return the normalized text with its places; see `apply`."""
         aligned = self._known.get(text)
         if aligned is None:
             stretches = _STRETCH.findall(text)

@@ -51,8 +51,7 @@ _GROWTH_OF_OTHERS = 11.0  # kinds that hf_bpe refuses
 def parse_steps(value: str | Mapping[str, Any]) -> list[Step]:
     """Return the steps of a normalizer, which is a name, or as in a `tokenizer.json`: JSON or the mapping.
 
-    Raises:
-        ValueError: there is no such normalizer, or `tokenizers` has no defined result for it.
+    It is a ValueError if there is no such normalizer, or `tokenizers` has no defined result for it.
     """
     steps: list[Step] = []
     waiting: list[Any] = [_parse_text(value) if isinstance(value, str) else value]
@@ -170,11 +169,7 @@ def _growths(steps: Iterable[Step]) -> Iterator[Growth]:
 
 
 def check_growth(steps: Sequence[Step]) -> None:
-    """Raise a ValueError for normalizers that could make a text too long.
-
-    Args:
-        steps: normalizers that are applied one after the other, none of them a Sequence.
-    """
+    """Raise a ValueError for successive normalizers, none of them a Sequence, that make a text too long."""
     if len(steps) > MAX_STAGES:
         raise ValueError(f"normalizer: a Sequence of {len(steps)} normalizers; expected at most {MAX_STAGES}")
     for number, growth in enumerate(_growths(steps)):

@@ -48,11 +48,7 @@ class ChainProgram(NamedTuple):
 
 @lru_cache(maxsize=64)
 def compile_chain(chain: PreTokenizer) -> ChainProgram:
-    r"""Return the programs of a chain.
-
-    Raises:
-        ValueError: an expression is invalid.
-        TooComplexError: an expression has no program.
+    r"""Return the programs of a chain; a TooComplexError if an expression has none.
 
     >>> from hf_bpe.pretokenizers import ByteLevel, PreTokenizer, Split
     >>> compile_chain(PreTokenizer((Split("[a-z]+|[ \n]"), ByteLevel()))).cuts["b"]

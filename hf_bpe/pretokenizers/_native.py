@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def native_pattern(native: ModuleType, pattern: Pattern) -> NativePattern:
-    """Return what the native core takes for a pattern.
-
-    Raises:
-        ValueError: the core cannot split by it.
-    """
+    """Return what the native core takes for a pattern; a ValueError if it cannot split by it."""
     if pattern.canonical is None or pattern.has_scanner:
         return pattern.canonical
     compiled = compile_natively(native, pattern.chain)

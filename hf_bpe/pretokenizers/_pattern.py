@@ -217,11 +217,7 @@ def _safe_cut(chain: PreTokenizer) -> str:
 
 
 def _canonical_form(pattern: Spelling) -> str | None:
-    """Return the canonical form of a pattern, whose expressions are read as in a `tokenizer.json`.
-
-    Raises:
-        TypeError, ValueError: as `Pattern.read`.
-    """
+    """Return the canonical form of a pattern, whose expressions are read as in a `tokenizer.json`."""
     if isinstance(pattern, str) and not _LIKE_JSON.match(pattern):
         return None if pattern == "none" else _canonical_expression(pattern)
     try:
@@ -329,11 +325,7 @@ def _names_of_chains() -> dict[tuple[object, ...], str]:
 
 
 def _parse_json(text: str) -> PreTokenizer:
-    """Return the chain in JSON.
-
-    Raises:
-        ValueError: it is malformed, or not a chain of stages that BPE needs.
-    """
+    """Return the chain in JSON; a ValueError if it is malformed, or not a chain of stages that BPE needs."""
     try:
         return PreTokenizer.from_json(json.loads(text))
     except json.JSONDecodeError as error:

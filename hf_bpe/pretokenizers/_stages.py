@@ -184,11 +184,7 @@ _OPTIONAL: dict[str, Any] = {
 
 
 def stage_of_json(content: Mapping[str, object]) -> Stage:
-    """Return the stage in a part of a `tokenizer.json`; entries that `tokenizers` ignores are ignored.
-
-    Raises:
-        ValueError: the part is malformed, or of a type that BPE does not need.
-    """
+    """Return the stage in a part of a `tokenizer.json`, or raise a ValueError; what `tokenizers` ignores is ignored."""
     kind = content.get("type")
     if kind not in STAGES:
         raise ValueError(f"pre-tokenizer {kind!r:.80}: expected one of {', '.join(STAGES)}, or a Sequence of them")

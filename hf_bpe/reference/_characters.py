@@ -54,9 +54,7 @@ class CharacterEncoder:
     def pieces(self, text: str, *, is_first: bool = True) -> Iterator[CharacterPreToken]:
         """Cut a text into pre-tokens, and encode each.
 
-        Args:
-            text: the text; U+DC80 to U+DCFF stand for invalid bytes.
-            is_first: whether it is the beginning of the whole text, and not what follows an added token.
+        U+DC80 to U+DCFF stand for invalid bytes; `is_first` says that nothing precedes the text, not even a token.
         """
         puts, texts = False, [text] if text else []
         if self._metaspace is not None and text:

@@ -182,22 +182,14 @@ def _from_printable(text: str) -> bytes:
 
 
 class _Matcher:
-    """Finds the matches of expressions in a text and in its pieces, all together within a time limit.
-
-    Args:
-        text: the text, for which there is one time limit, into however many pieces a chain cuts it.
-    """
+    """Finds the matches of expressions in a text and in its pieces, all together within one time limit."""
 
     def __init__(self, text: str) -> None:
         self._size = len(text)
         self._deadline = time.monotonic() + _seconds_for(self._size)
 
     def find(self, expression: str, piece: str) -> list[Span]:
-        """Return the spans of the matches in a piece of the text, as `tokenizers` finds them.
-
-        Raises:
-            ValueError: matching takes too long.
-        """
+        """Return the spans of the matches in a piece of the text, as `tokenizers` finds them, or raise a ValueError."""
         compiled, needs_mask = _compiled(expression)
         piece = hide_newer(piece) if needs_mask else piece
         try:
@@ -239,11 +231,7 @@ def _seconds_for(size: int) -> float:
 
 @lru_cache(maxsize=64)
 def _compiled(expression: str) -> tuple[regex.Pattern[str], bool]:
-    """Return what matches an expression, and whether it must be given `hide_newer(text)`.
-
-    Raises:
-        ValueError: the expression is invalid, or `regex` would take too long to compile it.
-    """
+    """Return what matches an expression, and whether it must be given `hide_newer(text)`, or raise a ValueError."""
     from hf_bpe.pretokenizers._regex.parser import parse  # these take time, and the native core does not need them
     from hf_bpe.pretokenizers._regex.translate import write
 

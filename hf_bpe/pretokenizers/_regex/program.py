@@ -86,11 +86,7 @@ MATCHES_NOTHING = Program(
 
 @lru_cache(maxsize=64)
 def compile_expression(expression: str) -> Program:
-    """Return the program of an expression.
-
-    Raises:
-        ValueError: as `parse`.
-        TooComplexError: there is no program for it.
+    """Return the program of an expression; a TooComplexError if there is none.
 
     >>> for instruction in compile_expression("a+").instructions:
     ...     print(instruction)
