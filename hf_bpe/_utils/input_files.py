@@ -152,11 +152,7 @@ class Optional(NamedTuple):
 
 
 def check_shape(value: object, shape: Shape, place: str = "") -> Any:
-    """Return a value that was parsed from JSON if it has a shape.
-
-    Raises:
-        ValueError: it has another one; the message gives the place in the value.
-    """
+    """Return a value that was parsed from JSON if it has a shape; else a ValueError gives the place in the value."""
     if isinstance(shape, Optional):
         return None if value is None else check_shape(value, shape.shape, place)
     if isinstance(shape, (list, tuple)):

@@ -139,8 +139,7 @@ def merge_tree(tokenizer: AnyTokenizer, token: int | str | bytes) -> MergeTree:
 class MergeTrees:
     """The merge trees of a model's tokens, each made when it is asked for.
 
-    The index of all merges is made on first use, which takes a second or less; `parts_of_tokens` has all parts at once
-    and takes several times as long.
+    The index of all merges is made on first use, in a second or less; `parts_of_tokens` takes several times as long.
 
     >>> from hf_bpe import train
     >>> trees = MergeTrees(train(["low low low lower lowest"], vocab_size=260))

@@ -64,10 +64,8 @@ def takes(
 ) -> Callable[[Function], Function]:
     """Return a decorator that gives a command options: those without a default first, the others last.
 
-    Args:
-        make: what is called with the values of the options by name.
-        options: the options; by default the parameters of `make`.
-        parameter: the parameter of the command that gets the result, in the place of which the options stand.
+    `make` is called with the values of the options by name; these are by default its parameters. Its result is the
+    `parameter` of the command, in the place of which the options stand.
     """
     if options is None:
         parameters = inspect.signature(make, eval_str=True).parameters

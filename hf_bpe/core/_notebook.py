@@ -21,10 +21,7 @@ def html_of_model(
 ) -> str:
     """Return a table that describes a model, as HTML for notebooks.
 
-    Args:
-        model, title: the model, and the caption.
-        names: of a tokenizer, such as `pad_token` → content.
-        later: id → content of the tokens that a tokenizer has added to the model.
+    `names` are those of a tokenizer, such as `pad_token` → content, and `later` the tokens that it has added, by id.
     """
     named = {name: _html_of_bytes(content.encode(), 0) for name, content in (names or {}).items()}
     added = {token_id: content.encode() for token_id, content in (later or {}).items()}

@@ -65,11 +65,7 @@ class ErrorPolicy:
             self.gave_up = True
 
     def too_long(self, place: str, what: str) -> str:
-        """Return the message for text of more than `longest` bytes, for `leave_out` or `give_up`.
-
-        Raises:
-            MemoryError: `max_memory` is the limit, which is no fault of the text.
-        """
+        """Return the message for text of more than `longest` bytes, or raise a MemoryError if `max_memory` set that."""
         problem = f"{what} of more than {self.longest} bytes"
         if self.longest < self.shard.source.max_line_bytes:
             raise MemoryError(

@@ -68,10 +68,8 @@ def file_kind(name: str) -> tuple[FileFormat | None, Compression | None]:
 def find_files(location: Location, only: FileFormat | None, options: StorageOptions | None) -> list[File]:
     """Return the files at a path, glob, directory or URL, in the order of their names.
 
-    Args:
-        location: in a glob, `**` stands for directories at any depth. From a directory, files at any depth with the
-            suffix of a known format are taken, except hidden ones.
-        only: take only files of this format from a directory.
+    In a glob, `**` stands for directories at any depth. From a directory, files at any depth with the suffix of a known
+    format are taken, or of this format `only`, except hidden ones.
     """
     name = location.address
     if location.is_url:
@@ -89,11 +87,7 @@ def find_files(location: Location, only: FileFormat | None, options: StorageOpti
 
 
 def are_paths(strings: Iterable[str]) -> bool:
-    """Return whether all strings of a list are existing paths (True) or texts (False).
-
-    Raises:
-        ValueError: some strings are paths and some are not.
-    """
+    """Return whether all strings of a list are existing paths (True) or texts (False), or raise a ValueError."""
     names = sorted(strings, key=_is_glob)  # a glob may be slow
     if all(_is_name(name, recursive=True) for name in names):
         return bool(names)

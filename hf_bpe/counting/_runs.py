@@ -41,10 +41,7 @@ class RunStream(Protocol):
 
 
 class RunOfCounts:
-    """The run of counts in memory, without counts of zero.
-
-    Raises:
-        OverflowError: while it is read: a count exceeds 64 bits.
+    """The run of counts in memory, without counts of zero; reading a count of more than 64 bits is an OverflowError.
 
     >>> [*read_words(RunOfCounts({b"lower": 1, b"low": 2}).read)]
     [(b'low', 2), (b'lower', 1)]

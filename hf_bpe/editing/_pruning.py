@@ -24,9 +24,7 @@ from hf_bpe.encoding._factory import make_encoder
 def count_tokens(model: BPEModel, counts: WordCounts) -> dict[int, int]:
     """Return how often each token occurs in the counted text, for all ids of the model, in units of `counts.scale`.
 
-    Raises:
-        ValueError: the counts have another pattern.
-        OverflowError: a count exceeds 63 bits.
+    It is a ValueError if the counts have another pattern, an OverflowError if a count exceeds 63 bits.
 
     >>> model = BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])
     >>> count_tokens(model, WordCounts({"ab": 5, "abb": 2}))

@@ -125,11 +125,7 @@ def _set(parameter: Any, value: torch.Tensor) -> None:
 
 
 def _changed_ids(model: Any, remap: Remap, rows: int) -> Iterator[Callable[[], None]]:
-    """Yield functions that set the ids in a model's configuration and modules to the new ids.
-
-    Raises:
-        ValueError: the token of an id was removed, or an id must not change.
-    """
+    """Yield functions that set the ids in a model's configuration and modules to the new ids, or raise a ValueError."""
 
     def new_id(old: object, name: str) -> Any:
         if isinstance(old, (list, tuple)):

@@ -32,10 +32,8 @@ def render_turns(tokenizer: object, messages: Messages, add_generation_prompt: b
 
     A turn ends where the text of the messages up to it ends. Templates may begin the last turn in another way than
     those before it (Qwen 3 adds an empty thought); then its end is found by its content and what follows. A turn whose
-    end is not found, or which the template refuses to end with, is joined with the next one.
-
-    Raises:
-        ValueError: the tokenizer has no template, or that refuses the messages or takes too long.
+    end is not found, or which the template refuses to end with, is joined with the next one. A ValueError says why a
+    template cannot be used.
     """
     if not (isinstance(tokenizer, ChatTokenizer) and tokenizer.chat_template):
         raise ValueError("this tokenizer has no chat template")
@@ -94,11 +92,7 @@ class _TimeIsOver(BaseException):
 
 
 def call_limited(seconds: float, function: Callable[[], _Result]) -> _Result:
-    """Call a function, and end it after some seconds, between two steps of Python.
-
-    Raises:
-        TimeoutError: the function took longer.
-    """
+    """Call a function; end it by a TimeoutError after some seconds, between two steps of Python."""
     thread = threading.get_ident()
     lock = threading.Lock()
     is_done = False

@@ -62,11 +62,7 @@ class _Connection:
 
 
 class Server(ThreadingHTTPServer):
-    """The server of some tokenizers; see `Playground`.
-
-    Raises:
-        OSError: the port is in use.
-    """
+    """The server of some tokenizers, see `Playground`; an OSError if the port is in use."""
 
     daemon_threads = True
     block_on_close = False

@@ -99,13 +99,10 @@ class View:
         add_special_tokens: bool = False,
         caret: int = 0,
     ) -> TokenizedText:
-        """Encode a text.
+        """Encode a text; a ValueError if a byte has no token.
 
         If it has parts, in their order, all tokens are in one of them. The caret is about where the text was changed;
         tokens there are described at once.
-
-        Raises:
-            ValueError: a byte has no token.
         """
         tables = self._current()
         pipeline = tables.pipeline
@@ -127,20 +124,12 @@ class View:
         return TokenizedText(ids, len(data), is_exact, named, tables.chunks(ids, starts), self.tokens(changed))
 
     def tokens(self, ids: Sequence[int]) -> list[dict[str, object]]:
-        """Return what is shown of tokens: bytes in hexadecimal, the form in vocab.json, and the visible pieces.
-
-        Raises:
-            ValueError: an id has no token.
-        """
+        """Return what is shown of tokens: bytes in hexadecimal, the form in vocab.json, and the visible pieces."""
         tables = self._current()
         return [tables.token(token_id) for token_id in ids]
 
     def tree(self, token_id: int) -> dict[str, object]:
-        """Return the merge tree of a token as a list of nodes with depths, each followed by its parts.
-
-        Raises:
-            ValueError: there is no such token.
-        """
+        """Return the merge tree of a token as a list of nodes with depths, each followed by its parts."""
         tables = self._current()
         if token_id in tables.pipeline.model.vocab:
             tree = tables.trees.tree(token_id)

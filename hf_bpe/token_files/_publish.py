@@ -255,8 +255,7 @@ def check_free(target: Target, ours: int, overwrite: bool) -> None:
 def put_in_place(target: Target, staging: Path, records: Sequence[ShardRecord], overwrite: bool) -> None:
     """Replace the token files of an earlier run by those in a staging folder, which is gone afterwards.
 
-    Raises:
-        OSError: a file cannot be deleted or moved; the next run with this output tries again.
+    After an OSError the next run with this output tries again.
     """
     old = files_to_replace(target, overwrite)
     new = [name for record in records for name in reversed(record.files)]

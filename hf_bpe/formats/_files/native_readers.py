@@ -22,12 +22,9 @@ def from_printable_all(texts: list[str]) -> list[bytes | None]:
 
 
 def join_merges(model: BPEModel, texts: Sequence[str], before: str, between: str, after: str) -> str:
-    """Return the merges of a model as text: for each the texts of both parts.
+    """Return the merges of a model as text, given the texts of the tokens of its vocabulary, in that order.
 
-    Args:
-        model: the model.
-        texts: the texts of the tokens of its vocabulary, in that order.
-        before, between, after: what stands before the first part, between the parts, and after the second.
+    `before`, `between` and `after` are written around the two parts of a merge.
     """
     if (native := native_core()) is not None:  # many merges in Python are as many waits for memory
         text: str | None = native.join_merges(model.merge_ids, model.token_arrays.ids, [*texts], before, between, after)
@@ -75,8 +72,7 @@ def read_merges(content: bytes, tokens: FileTokens) -> ReadMerges | None:
 def read_model(content: bytes, *, as_text: bool = False) -> tuple[bytes, dict[str, int], ReadMerges] | None:
     """Read vocabulary and merges of a `tokenizer.json`, with printable tokens or with text.
 
-    Returns:
-        The content without these, to be parsed; token as it is written → id, all distinct; and the merges.
+    Returned are the content without these, to be parsed; token as it is written → id, all distinct; and the merges.
     """
     native = native_core()
     read = None if native is None else native.read_model(content, as_text)

@@ -53,11 +53,8 @@ def write_beside_vocabulary(
 ) -> None:
     """Write what a folder holds besides `vocab.json` and `merges.txt`, which it holds already.
 
-    Args:
-        definition, folder: the tokenizer and the folder.
-        settings: what `tokenizer_config.json` says besides the added tokens.
-        vocab_size: the number of tokens of the model, placeholders included.
-        save_jinja_files: whether to write chat templates as files rather than in `tokenizer_config.json`.
+    The settings are those of `tokenizer_config.json` besides the added tokens; `vocab_size` counts placeholders, too.
+    `save_jinja_files` writes chat templates as files rather than there.
     """
     added, model = definition.added_tokens, definition.model
     if later := {token.content: token_id for token_id, token in added.items() if token_id >= vocab_size}:
