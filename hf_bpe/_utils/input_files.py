@@ -114,9 +114,8 @@ def check_json_parts(path: str | os.PathLike[str], brackets: int, commas: int) -
 def parse_json(path: str | os.PathLike[str], text: str, pairs_hook: Callable[..., Any] | None = None) -> Any:
     """Parse the text of a JSON file, unless it has more parts than a vocabulary can have; `path` is for messages.
 
-    Raises:
-        ValueError: the text is not JSON, has too many parts, is nested too deeply, or has a number with too many
-            digits; the message names the file, and the location if there is one.
+    It is a ValueError, with the location if there is one, if the text is not JSON, is nested too deeply, or has a
+    number with too many digits.
     """
     check_json_parts(path, text.count("[") + text.count("{"), text.count(","))
 

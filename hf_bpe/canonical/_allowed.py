@@ -31,18 +31,13 @@ _SEGMENT = 4  # ids that are looked at first for the beginning of a segment
 
 
 class AllowedTokens:
-    """The tokens that may follow ids.
+    """The tokens that may follow ids, for a model with a named pattern or none, and with the normalizer NFC or none.
 
-    Args:
-        model: a model with a named pattern or none, and with the normalizer NFC or none.
-        added_tokens: the added tokens, without flags that look at other text.
+    The added tokens have no flags that look at other text. It is a ValueError if this is not known for the tokenizer.
 
     Attributes:
         size: the highest id plus one.
         tokens, sorted_ids: the ordinary tokens that text has, in order of their bytes, and their ids.
-
-    Raises:
-        ValueError: the tokenizer is one for which this is not known; the message says why.
     """
 
     def __init__(self, model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:

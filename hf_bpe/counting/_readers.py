@@ -251,10 +251,7 @@ class _Cap:
         self._size = 0
 
     def shorten(self, data: bytes) -> Iterator[bytes]:
-        """Yield the kept text, without special tokens, of data that continues the document and may begin others.
-
-        The data begins at a safe cut, so not inside a character.
-        """
+        """Yield the kept text, without special tokens, of data that continues the document, from a safe cut on."""
         for number, (start, stop) in enumerate(between_special_tokens(self._finder, data)):
             if number > 0:
                 self.begin()

@@ -82,9 +82,7 @@ def read_whole(run: Run) -> bytes:
 def merge_runs(all_runs: Sequence[Run], multipliers: Sequence[int], minimum: int = 1) -> RunStream:
     """Return a merger of sorted runs, times their multipliers, which leaves out words below a minimum.
 
-    Raises, also while it is read:
-        ValueError: a run is damaged; the message says how, not which run.
-        OverflowError: a sum exceeds 64 bits.
+    A damaged run is a ValueError, which does not say which one, and a sum of more than 64 bits an OverflowError.
     """
     native = require_core("sums and parts of counts")
     # With a multiplier or limit of more than 64 bits, counts overflow 64 bits or are below the limit.

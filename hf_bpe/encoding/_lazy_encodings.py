@@ -278,12 +278,8 @@ _PARTS = tuple(each.name for each in fields(Encodings))
 def trimmed(tokens: list[str], offsets: list[Offsets], keep_first: bool) -> list[Offsets]:
     """Return the offsets of tokens without the white space at their ends.
 
-    Source: the post-processor ByteLevel of `tokenizers` 0.23.
-
-    Args:
-        tokens: the printable tokens of a sequence; of an added token the text that it matched.
-        offsets: their offsets.
-        keep_first: keep one space at the beginning of the text, as if it had been put there.
+    Given are the printable tokens of a sequence, an added one as the text that it matched. With `keep_first` one space
+    at the beginning of the text stays, as if it had been put there. Source: ByteLevel of `tokenizers` 0.23.
 
     >>> trimmed(["Ġlow", "Ġer"], [(0, 4), (4, 7)], keep_first=False)
     [(1, 4), (5, 7)]

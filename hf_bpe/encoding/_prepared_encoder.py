@@ -41,21 +41,15 @@ _ADDED, _FIRST, _LATER = range(3)  # kinds of segments: added tokens, the beginn
 
 @dataclass(frozen=True, eq=False)
 class PreparedEncoder(Encoder):
-    """The `Encoder` of a model with a normalizer or with characters.
+    """The `Encoder` of a model with a normalizer or with characters."""
 
-    Args:
-        core: the encoder of the same model without added tokens and normalization.
-        rebuild: what pickle calls, with the model and the added tokens.
-        prepare: what makes the step, of the model and the added tokens.
-        added_tokens: the added tokens.
-        store: a native prefix cache.
-    """
-
-    core: Encoder
+    core: Encoder  # the encoder of the same model without added tokens and normalization
+    # What pickle calls, with the model and the added tokens
     rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder]
+    # What makes the step, of the model and the added tokens
     prepare: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Preparation] = Preparation.of_model
-    added_tokens: tuple[AddedTokenTuple, ...] = ()
-    store: object = None
+    added_tokens: tuple[AddedTokenTuple, ...] = ()  # the added tokens
+    store: object = None  # a native prefix cache
     preparation: Preparation = field(init=False)  # the step before encoding
     whole: Encoder = field(init=False)  # the encoder of text that the step leaves as it is
     segments: Encoder = field(init=False)  # the encoder of the segments of other text

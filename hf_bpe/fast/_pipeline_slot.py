@@ -146,11 +146,8 @@ class PipelineSlot:
     ) -> FastPipeline | None:
         """Return the pipeline of the backend as it is now; None if the backend has to do the work itself.
 
-        Args:
-            attributes: those of the tokenizer.
-            only_decodes: whether the pipeline is only to decode, which fewer components decide.
-            tells_specials: whether it matters which added tokens are special: only to what decodes, or encodes special
-                tokens as text.
+        Fewer components decide if it `only_decodes`. Which added tokens are special matters (`tells_specials`) only to
+        what decodes, or encodes special tokens as text.
         """
         backend, snapshot = attributes["_tokenizer"], self._snapshot
         if snapshot is None:

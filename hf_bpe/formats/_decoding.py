@@ -25,13 +25,8 @@ _MAX_DECODERS = 64
 def canonical_decoding(value: str | Mapping[str, Any] | None) -> str | None:
     """Return the canonical form of the decoder of a model with characters: its JSON in one line, or None for bytes.
 
-    Args:
-        value: a decoder as in a `tokenizer.json`, JSON or the mapping it stands for: Replace of a string, ByteFallback,
-            Fuse, Strip, Metaspace, or a Sequence of these.
-
-    Raises:
-        TypeError: the value is of another type.
-        ValueError: there is no such decoder.
+    It is given as in a `tokenizer.json`, as JSON or the mapping it stands for: Replace of a string, ByteFallback, Fuse,
+    Strip, Metaspace, or a Sequence of these. Another value is a TypeError, another decoder a ValueError.
 
     >>> canonical_decoding({"type": "Sequence", "decoders": [{"type": "Fuse"}]})
     '{"type":"Fuse"}'

@@ -40,12 +40,7 @@ def panics_as_errors() -> Iterator[None]:
 
 
 class Backend:
-    """What `tokenizers` makes of text: the text between two surrogates is normalized by itself.
-
-    Args:
-        canonical: the canonical form of the normalizer, for messages.
-        steps: its steps.
-    """
+    """What `tokenizers` makes of text: the text between two surrogates is normalized by itself."""
 
     def __init__(self, canonical: str | None, steps: Sequence[Step]) -> None:
         self._canonical, self._steps = canonical, steps

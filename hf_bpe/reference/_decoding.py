@@ -20,13 +20,10 @@ def decode_tokens(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str]) 
 
 
 def apply_decoders(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str]) -> list[str]:
-    """Return the tokens that decoders make of others, each of those of the decoder before it.
+    """Return the tokens that decoders, as in a `tokenizer.json`, make of others, each of those of the one before it.
 
-    Source: `decoders/` and `normalizers/replace.rs` of tokenizers 0.23.
-
-    Args:
-        decoders: Replace of a string, ByteFallback, Fuse, Strip and Metaspace, as in a `tokenizer.json`.
-        tokens: the tokens.
+    They are Replace of a string, ByteFallback, Fuse, Strip and Metaspace. Source: `decoders/` and
+    `normalizers/replace.rs` of tokenizers 0.23.
     """
     texts = [*tokens]
     for decoder in decoders:

@@ -111,15 +111,10 @@ def merge_with_dropout(symbols: list[int], ranks: Mapping[tuple[int, int], tuple
     The candidates of a step are all adjacent pairs, each at its place, that a merge applies to. Of those that are not
     skipped, the one of lowest rank, leftmost first, is merged; the next step draws all candidates again. The end is
     reached when all are skipped, or none is left. A candidate of higher rank than the one merged makes no difference in
-    its step and takes no draw.
+    its step and takes no draw. `ranks` has the rank and the result of the merge of each pair.
 
     Source: Provilkov, Emelianenko and Voita, "BPE-Dropout: Simple and Effective Subword Regularization" (2020),
     algorithm 1; as in `tokenizers`, one place is merged at a step.
-
-    Args:
-        symbols: the symbols of a word.
-        ranks: pair → rank and result of its merge.
-        draws: the draws of the word.
 
     >>> ranks = {(1, 1): (0, 2), (2, 1): (1, 3)}
     >>> [merge_with_dropout([1, 1, 1], ranks, Draws(0, at, dropout_limits(0.5))) for at in range(5)]

@@ -47,18 +47,13 @@ def learn_parity_merges(
     """Learn merges from the pre-tokens of several languages and how often each occurs.
 
     At each step the language that is worst off is chosen, and its most frequent pair is merged in all languages. Worst
-    off is the language of which the `dev` texts take the most tokens; without them, that whose own texts do; with
-    `ratios`, that whose texts were compressed least, relative to its ratio. Among equals it is the first. A language
-    without pairs is not chosen again.
+    off is the language of which the parallel `dev` texts take the most tokens; without them, that whose own texts do;
+    with `ratios`, that whose texts were compressed least, relative to its ratio. Among equals it is the first. A
+    language without pairs is not chosen again.
 
     Source: Foroutan, Meister and others, "Parity-Aware Byte-Pair Encoding" (arXiv:2508.04796), as
     `tokenizers.trainers.ParityBpeTrainer` implements it. Where all languages that have pairs left are beyond their
     share of a window, the last of them is taken here; there the training may not end.
-
-    Args:
-        languages: pre-token → number of occurrences, for each language.
-        dev: the pre-tokens of parallel texts, for each language; empty for none.
-        options: how to learn.
 
     >>> learn_parity_merges([{b"aab": 9}, {b"ccd": 2}], [{b"aab": 1}, {b"ccd": 1}], ParityOptions(max_merges=2))
     ParityMerges(merges=[(b'a', b'b'), (b'c', b'd')], chosen=[0, 1])

@@ -57,12 +57,8 @@ def choose_characters(counts: Mapping[str, int], coverage: float, limit: int | N
     """Return the commonest characters that make up a share of a text, in the order of their code points.
 
     Source: `Trainer::LoadSentences` and `--character_coverage` of SentencePiece: characters are taken, the commonest
-    first and those of lower code points first among equals, until `coverage` is reached.
-
-    Args:
-        counts: character → number of occurrences.
-        coverage: the share of all occurrences, from 0 to 1; with 1 all characters are taken.
-        limit: the highest number of characters.
+    first and those of lower code points first among equals, until `coverage` of all occurrences is reached. With 1 all
+    are taken, but at most `limit`.
 
     >>> choose_characters({"b": 5, "a": 4, "c": 1}, 0.9)
     'ab'

@@ -62,10 +62,7 @@ def check_repository(name: str | os.PathLike[str], options: Mapping[str, object]
 
 
 def repository_to_convert(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Path | None:
-    """Return the folder in the cache of a repository with nothing but a vocabulary that `convert_from` reads, or None.
-
-    None for other repositories, and for folders.
-    """
+    """Return the folder in the cache of a repository with a vocabulary alone that `convert_from` reads, else None."""
     if Path(name).exists() or passes_vocabulary(options):
         return None
     from transformers.utils.hub import cached_file

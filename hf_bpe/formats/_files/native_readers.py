@@ -87,13 +87,8 @@ def merges_of_json(
 ) -> tuple[list[Merge] | MergeIds, FileTokens, bytes]:
     """Return the merges of a parsed `tokenizer.json`, as pairs or ids, and `tokens` and `is_used` of `ReadMerges`.
 
-    Args:
-        ids: token as it is written → id.
-        merges: what `read_model` read, or merges as they are written.
-        tokens_of: returns the bytes of tokens.
-
-    Raises:
-        ValueError: a merge is not of two tokens of the vocabulary that stand for bytes.
+    `merges` are what `read_model` read, or as they are written. It is a ValueError if one is not of two tokens of the
+    vocabulary that stand for bytes.
     """
     if isinstance(merges, ReadMerges):
         return merges

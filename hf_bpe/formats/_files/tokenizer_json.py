@@ -71,15 +71,11 @@ def parse_tokenizer_json(path: str | os.PathLike[str], content: bytes) -> dict[s
 def definition_of_json(
     content: Mapping[str, Any], added: AddedVocabulary | None = None, of_file: AddedVocabulary | None = None
 ) -> Definition:
-    """Return the definition in the content of a `tokenizer.json`.
+    """Return the definition in the parsed content of a `tokenizer.json`.
 
     Special tokens that the template adds before and after each sequence become `bos_token` and `eos_token`; the token
-    of unknown bytes becomes `unk_token`. Without it, bytes without a token are dropped.
-
-    Args:
-        content: the parsed JSON.
-        added: the added tokens of the file and further ones from the reader; None for the tokens of the file.
-        of_file: the result of `added_tokens_of_json`, if the caller has it.
+    of unknown bytes becomes `unk_token`. Without it, bytes without a token are dropped. The added tokens are those of
+    the file, which are `of_file` if the caller has them, unless a reader gives `added`.
     """
     try:
         return _definition(content, added, of_file)

@@ -74,12 +74,9 @@ def read_gpt2_with_vocab(
 ) -> tuple[BPEModel, dict[str, int]]:
     """Read a model like `read_gpt2`, and also return the content of `vocab.json`, in the order of the ids.
 
-    It is the model's `printable_vocab()`, and an empty token if there is one.
-
-    Args:
-        vocab_file, merges_file, special_tokens, pattern: see `read_gpt2`.
-        leave_out_ordinary: treat `special_tokens` that are bytes or in merges as ordinary tokens instead of
-            refusing them; transformers makes any token special without removing it from the model.
+    It is the model's `printable_vocab()`, and an empty token if there is one. With `leave_out_ordinary`, special tokens
+    that are bytes or in merges are ordinary instead of refused; transformers makes any token special without removing
+    it from the model.
     """
     entries, tokens = _read_vocab(Path(vocab_file))
     empty_id = entries.pop("", None)
