@@ -125,7 +125,7 @@ def _entries(reader: _Reader, count: int, prefix: str) -> Iterator[tuple[str, Me
 
 
 class _Reader:
-    """A sequential reader of numbers and strings; what is beyond the file, or its first `MAX_BYTES`, is a ValueError."""
+    """A sequential reader of numbers and strings; what is beyond the file or its first `MAX_BYTES`, is a ValueError."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self._file = file
