@@ -1,7 +1,4 @@
-"""The words of errors on the command line: one line, without terms of Python or of the library that parses options.
-
-An error about an option or a command that does not exist suggests another one.
-"""
+"""The words of errors on the command line: one line, without terms of Python or of the library that parses options."""
 
 from __future__ import annotations
 

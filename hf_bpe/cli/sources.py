@@ -1,7 +1,4 @@
-"""Text sources of `train` and `count`: the options of sources, and the resolution of names.
-
-The options apply to all sources, except the weights, one for each source.
-"""
+"""Text sources of `train` and `count`: the options, which apply to all sources, and the resolution of names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tokenizers that commands load and save, and the options for them.
-
-They are definitions and pipelines. Only what a template makes of a chat needs a class of transformers.
-"""
+"""Tokenizers that commands load and save, as definitions without transformers, and the options for them."""
 
 from __future__ import annotations
 

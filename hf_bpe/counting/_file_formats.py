@@ -1,7 +1,4 @@
-"""Readers of file formats, datasets and iterables, which yield blocks of bytes or documents (bytes or any str).
-
-Optional packages are imported where they are needed.
-"""
+"""Readers of file formats, datasets and iterables, which yield blocks of bytes or documents (bytes or any str)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Find the files at paths, directories, globs and fsspec URLs.
-
-Only names, sizes and times are used; no content is read.
-"""
+"""Find the files at paths, directories, globs and fsspec URLs by names, sizes and times, without reading them."""
 
 from __future__ import annotations
 

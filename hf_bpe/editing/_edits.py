@@ -1,8 +1,6 @@
 """The editing API: models with fewer or more tokens, and the remap of their ids.
 
 Each function takes a `BPEModel` and returns a new one with a `Remap` from the old ids to the new ids.
-`BPETokenizer.with_model` applies the result to a whole tokenizer, with settings and added tokens;
-`hf_bpe.editing.embeddings.remap_embeddings` applies the remap to the embeddings of a transformers model.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-r"""The options that decide which merges are learned, each defined once.
-
-A new one is a field of `LearningOptions` and of `LearningKeywords`, a paragraph of `hf_bpe.train`, and what it does: in
-`_trainer.py` and, as a field of the struct in `native/train/pair_index.hpp` that `native/bindings/module.cpp` reads, in
-the core. Signatures, checks, commands, checkpoints and the signatures of models follow from the field.
+r"""The options that decide which merges are learned, each defined once; CONTRIBUTING.md says how to add one.
 
 Two define superwords: tokens of several words, learned in a second stage of training. Stage 1 is ordinary training on
 pre-tokens. For stage 2 the text is cut again, by a weak pattern that keeps the spaces between words inside its pieces.

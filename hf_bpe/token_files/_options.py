@@ -1,8 +1,6 @@
-"""The options of token files, each defined once.
+"""The options of token files, each defined once; CONTRIBUTING.md says how to add one.
 
-A new one is a field of `TokenFileOptions` and of `TokenFileKeywords`, a paragraph of the docstring, and its effect in
-`_job.py`. `BPETokenizer.encode_files`, checks, the command and manifests follow. One that decides the ids of each text
-is a field of `TextOptions`, which engines take, too.
+One that decides the ids of each text is a field of `TextOptions`, which engines take, too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """BPETokenizer: the `PreTrainedTokenizer` of this package.
 
 Here are the ways to make one: the constructor, training and loading. Its other methods come from mix-ins, one for each
-idea, none of which inherits from another: `DirectMethods` answers usual calls, and in `_methods` is what users and
-transformers call besides. The work is done by the pipeline, which is made of the attributes, and by functions over
-values in `_calls` and `_saving`.
+idea: `DirectMethods` answers usual calls, and in `_methods` is what users and transformers call besides.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The checkpoint log of training: the merges learned so far, in a file from which training resumes.
 
 The first line holds the fingerprint of the counts and the options. Each other line is a merge, its two parts in hex.
-The file is append-only, so whenever the process ends, every complete line is valid.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The charts of a page: bars and lines as inline SVG, in the colors and the font of the page.
-
-Colors are variables of the page's style sheet, so one chart works in light and dark.
-"""
+"""The charts of a page: bars and lines as inline SVG, with the font and the color variables of its style sheet."""
 
 from __future__ import annotations
 

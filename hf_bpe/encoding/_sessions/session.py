@@ -1,8 +1,7 @@
 """Sessions: text that grows at its end, and its ids, which are always those of encoding the whole text.
 
-Ids can be appended, too, such as those that a model has sampled: they stay as they are.
-
-Appending encodes the tail, which follows the blocks of a session (see `blocks`), with the new text.
+Ids can be appended, too, such as those that a model has sampled: they stay as they are. Appending encodes the tail,
+which follows the blocks of a session (see `blocks`), with the new text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Verification: do two tokenizers give the same ids, and a written file or folder the ids of the tokenizer in memory?
-
-Saving, conversion and `hf-bpe verify` all use `Comparison`, and `find_offset_mismatch` for the places of the ids.
-"""
+"""Verification: do two tokenizers give the same ids, and a written file or folder those of the tokenizer in memory?"""
 
 from __future__ import annotations
 

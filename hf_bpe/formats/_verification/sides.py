@@ -1,7 +1,4 @@
-"""The sides of a verification: tokenizers and patterns, each with the library that encodes.
-
-Texts are encoded by the library of a file's format if it is installed, otherwise by hf_bpe.
-"""
+"""The sides of a verification: tokenizers and patterns, each with the library that encodes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The record of a run in its work folder, from which the same run resumes.
 
 The first line of the log holds the settings; each other line is a shard in place, and where the next one begins.
-The log is append-only, and a line is written after the files that it names are on disk.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Calls for single texts, or lists of them, and padding of encoded rows, with the usual options.
-
-The core encodes, truncates and pads in one step, and pads rows for data collators.
-"""
+"""Calls for single texts, or lists of them, and padding of encoded rows, with the usual options."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Methods that both tokenizer classes have, and transformers has not.
-
-They are for the bytes that ids stand for, text that continues ids, and text that may not speak for the template.
-"""
+"""Methods that both tokenizer classes have, and transformers has not."""
 
 from __future__ import annotations
 
