@@ -179,10 +179,8 @@ def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Defin
 
     Added tokens stay, whether the model has them or not: at their ids, or, if tokens of the model were removed or
     moved, directly after the new model. An added token that is a special token of the new model has its id there.
-    `unused_tokens` are dropped.
-
-    Raises:
-        ValueError: the remap is of another model, or a new token has the id or the content of an added token.
+    `unused_tokens` are dropped. A remap of another model is a ValueError, as is a new token with the id or the content
+    of an added token.
 
     >>> from hf_bpe.editing import prune
     >>> from tokenizers import AddedToken

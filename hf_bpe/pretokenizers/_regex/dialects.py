@@ -103,8 +103,7 @@ class Difference(NamedTuple):
 def translate(expression: str) -> str:
     r"""Return the expression that means in `tokenizer.json` what tiktoken means by `expression`.
 
-    Raises:
-        ValueError: it has a construct whose translation is not known; the message names it and its column.
+    A construct whose translation is not known is a ValueError, which names it and its column.
 
     >>> translate(r"(?s:.)\p{N}{1,3}+$")
     '(?:[\\s\\S])(?>\\p{N}{1,3})\\z'
@@ -128,10 +127,7 @@ def differences(expression: str) -> tuple[Difference, ...]:
 
 
 def check_is_clear(expression: str) -> None:
-    r"""Refuse an expression that `tokenizer.json` and tiktoken read differently.
-
-    Raises:
-        ValueError: it has a construct that differs; the message names both spellings.
+    r"""Raise a ValueError, with both spellings, for an expression that `tokenizer.json` and tiktoken read differently.
 
     >>> check_is_clear(r"\p{L}+|\p{N}{1,3}+")  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):

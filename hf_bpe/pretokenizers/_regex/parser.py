@@ -61,9 +61,7 @@ _SIMPLE = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 def parse(expression: str) -> Node:
     """Return the tree of an expression.
 
-    Raises:
-        ValueError: the expression is too long, is invalid, or has a construct that is not supported; the message names
-            it and its column.
+    One that is too long, invalid, or has a construct that is not supported is a ValueError, which names the column.
 
     >>> parse("[ab]?")
     Repeat(body=OneOf(characters=Ranges(ranges=((97, 98),))), minimum=0, maximum=1, is_greedy=True)
