@@ -15,15 +15,9 @@ from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.pretokenizers import PATTERNS
 from support.cases import case
 from support.profiles import by_profile, scaled, thorough
-from support.samples import make_tokenizer
 from support.strategies import any_bytes
 
 TEXTS = ["lowest of the low<|endoftext|>", "", " ", "<|user|>newest 你好<pad>", "a\u0301 \U0001f44b\r\n\t x  y"]
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return make_tokenizer()
 
 
 @given(data=any_bytes)

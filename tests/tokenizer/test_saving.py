@@ -22,12 +22,6 @@ from support.samples import CORPUS, SPECIALS, make_tokenizer, reload
 from support.strategies import BYTES, FLAGS, models
 from support.trees import snapshot
 
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return make_tokenizer()
-
-
 # The same tokenizer
 
 SETTINGS = {

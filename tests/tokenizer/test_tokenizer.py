@@ -10,7 +10,7 @@ from transformers import AddedToken
 from transformers.convert_slow_tokenizer import GPT2Converter
 
 from hf_bpe import BPEModel, BPETokenizer, train
-from support.samples import CORPUS, make_tokenizer, reload
+from support.samples import CORPUS, reload
 
 TEXTS = [
     "lowest of the low<|endoftext|>",
@@ -20,11 +20,6 @@ TEXTS = [
     "a\u0301 \U0001f44b\r\n\t x  y",
     "<|user|",
 ]
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return make_tokenizer()
 
 
 # Round trips
@@ -44,14 +39,6 @@ def test_spaces_are_cleaned_only_when_a_call_asks():
     ids = tokenizer.encode("low , lower .")
     assert tokenizer.decode(ids) == "low , lower ."
     assert tokenizer.decode(ids, clean_up_tokenization_spaces=True) == "low, lower."
-
-
-def test_bos_can_be_asked_for_when_loading(tokenizer, tmp_path):
-    plain = tokenizer.encode("low")
-    loaded = reload(tokenizer, tmp_path, add_bos_token=True)
-    assert loaded.encode("low") == [256, *plain]
-    assert reload(loaded, tmp_path).encode("low") == [256, *plain]
-    assert reload(loaded, tmp_path, add_bos_token=False).encode("low") == plain
 
 
 # Bytes and ids that are not there
@@ -102,23 +89,15 @@ def test_named_tokens_of_training_are_special_in_the_model():
 @pytest.mark.parametrize("name", ["extra_special_tokens", "additional_special_tokens"])
 def test_tokens_under_any_name_are_special_tokens_of_the_model(name, tmp_path):
     extra = {"frame_token": "<b>"} if name == "extra_special_tokens" else ["<b>"]
-    tokenizer = BPETokenizer.train(CORPUS, 262, image_token=AddedToken("<img>", lstrip=True), **{name: extra})
-    assert tokenizer.model.special_tokens == ("<img>", "<b>")
+    flagged = [AddedToken("<x>", rstrip=True, special=True)]
+    tokenizer = BPETokenizer.train(CORPUS, 262, flagged, image_token=AddedToken("<img>", lstrip=True), **{name: extra})
+    assert tokenizer.model.special_tokens == ("<x>", "<img>", "<b>")
     assert len(tokenizer) == 262
     tokenizer.save_pretrained(tmp_path / "portable", portable=True)
     portable = BPETokenizer.from_pretrained(tmp_path / "portable")
-    for each in (tokenizer, reload(tokenizer, tmp_path), portable, tokenizer.train_new_from_iterator(["low"], 258)):
-        assert each.image_token_id == 256
-        assert each.encode("a <img>") == [97, 256]
-
-
-def test_flags_of_special_tokens_are_kept(tmp_path):
-    mask = AddedToken("<mask>", lstrip=True, special=True)
-    tokenizer = BPETokenizer.train(CORPUS, 262, [AddedToken("<x>", rstrip=True)], mask_token=mask)
-    for each in (tokenizer, reload(tokenizer, tmp_path)):
-        flags = {token.content: (token.lstrip, token.rstrip) for token in each.added_tokens_decoder.values()}
-        assert flags == {"<x>": (False, True), "<mask>": (True, False)}
-        assert each.decode(each.encode("a  <mask>")) == "a<mask>"
+    for each in (tokenizer, reload(tokenizer, tmp_path), portable, tokenizer.train_new_from_iterator(["low"], 259)):
+        assert each.image_token_id == 257
+        assert each.encode("a <img><x> a") == [97, 257, 256, 97]
 
 
 # Training a new one

@@ -19,14 +19,9 @@ from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts
 from hf_bpe.pretokenizers import Pattern, Split
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from support.cases import case
-from support.samples import CORPUS, SPECIALS, make_tokenizer
+from support.samples import CORPUS, SPECIALS
 from support.strategies import BYTES
 from support.trees import snapshot
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return make_tokenizer()
 
 
 def test_stress_texts_have_all_kinds_of_characters():
@@ -74,14 +69,6 @@ def test_texts_that_the_tokenizer_refuses_are_left_out():
 
     side = dataclasses.replace(twin[0], peer=twin[0].peer._replace(encode=broken))
     assert "fails: broken" in str(Comparison(side, twin[1], skip_refused=True).find())
-
-
-def test_a_model_of_few_bytes_can_be_saved(tmp_path):
-    model = BPEModel({0: b"a", 1: b"<|x|>", 5: b"aa"}, [(b"a", b"a")], ["<|x|>"])
-    for number, options in enumerate([{}, {"add_prefix_space": True}, {"split_special_tokens": True}]):
-        tokenizer = BPETokenizer(model=model, **options)
-        tokenizer.save_pretrained(tmp_path / str(number))
-        assert BPETokenizer.from_pretrained(tmp_path / str(number)).model == model
 
 
 def other_vocab(tokenizer):
