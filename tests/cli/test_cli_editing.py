@@ -5,8 +5,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from hf_bpe import BPEModel, BPETokenizer, count, editing
-from hf_bpe.counting import NormalizedTexts
-from support.commands import error, run
+from support.commands import run
 from support.trees import snapshot
 
 
@@ -92,9 +91,6 @@ class TestPrune:
         run("prune", folder, "-o", tmp_path / "out", "--keep", tmp_path / name, "--remap", tmp_path / "remap")
         edited = editing.prune(tokenizer.model, keep=[i for i in ids if i in tokenizer.model.vocab])
         check(folder, tmp_path / "out", edited, tmp_path / "remap")
-        smaller = load(tmp_path / "out")
-        assert smaller.decode(smaller.encode("low lowest<|user|>")) == "low lowest<|user|>"
-        assert editing.Remap.load(tmp_path / "remap").ids(ids).tolist() == smaller.encode("low lowest<|user|>")
 
 
 def test_special_tokens_and_padding_take_ids_that_nothing_has(folder, tmp_path):
@@ -107,24 +103,6 @@ def test_special_tokens_and_padding_take_ids_that_nothing_has(folder, tmp_path):
     run("pad", folder, "--multiple", 64, *output)
     check(folder, tmp_path / "out", editing.pad_to_multiple_of(model, 64, reserved=reserved), tmp_path / "remap")
     assert len(load(tmp_path / "out")) == 320
-    assert "the model has this token" in error("add-special-tokens", folder, "<|x|>", *output)
-
-
-def test_extend_normalizes_the_text_as_the_tokenizer_does(tmp_path):
-    learned, words = ["caf\u00e9 cafe", "sleep"], "caf\u00e9s cafe\u0301s " * 9
-    options = {"pattern": "qwen2", "normalizer": "NFC", "special_tokens": ["<|im_end|>"]}
-    qwen = BPETokenizer.train(NormalizedTexts(learned, ["<|im_end|>"]), num_merges=2, **options)
-    qwen.save_pretrained(tmp_path / "qwen")
-    (tmp_path / "new.txt").write_text(words, encoding="utf-8")
-    run("extend", tmp_path / "qwen", tmp_path / "new.txt", "-o", tmp_path / "out", "--add", 4)
-    extended = load(tmp_path / "out")
-    expected = editing.extend(qwen.model, NormalizedTexts([words], ["<|im_end|>"]), 4)
-    assert extended.model == qwen.with_model(expected)[0].model
-    assert extended.encode("caf\u00e9s") == extended.encode("cafe\u0301s")
-    assert len(extended.encode("caf\u00e9s")) < len(qwen.encode("caf\u00e9s"))
-    assert "give the text instead of --counts" in error(
-        "extend", tmp_path / "qwen", "--counts", tmp_path / "new.txt", "-o", tmp_path / "none", "--add", 1
-    )
 
 
 def test_added_special_tokens_get_roles(folder, tmp_path):
@@ -132,7 +110,6 @@ def test_added_special_tokens_get_roles(folder, tmp_path):
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
     assert (tokenizer.pad_token, tokenizer.eos_token, tokenizer.bos_token) == ("<|p|>", "<|x|>", None)
     assert tokenizer.encode("<|x|><|y|><|p|>") == [256, 281, 282]
-    assert tokenizer(["low", "<|x|>"], padding=True)["input_ids"][1][1:] == [282] * (len(tokenizer.encode("low")) - 1)
     run("add-special-tokens", folder, "--pad-token", "<|x|>", "-o", tmp_path / "none")
     assert load(tmp_path / "none").vocab_size == load(folder).vocab_size
 

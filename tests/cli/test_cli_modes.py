@@ -104,16 +104,18 @@ print(json.dumps(imports))"""
     assert imports == [[line[0], 0, number > len(lines) - 4] for number, line in enumerate(lines)]
 
 
-def test_quick_commands_import_no_slow_library(files, tmp_path):
+def test_quick_commands_and_help_import_no_slow_library(files, tmp_path):
     quick = ("encode", "decode", "show", "tree", "help")
-    lines = [["--version"], ["--help"], *([*map(str, arguments(each, files, tmp_path))] for each in quick)]
+    lines = [["--version"], ["--help"], *([each, "--help"] for each in [*COMMANDS, "playground"])]
+    lines += [[*map(str, arguments(each, files, tmp_path))] for each in quick]
     code = """
 import contextlib, io
 from hf_bpe.cli import main
 for sys.argv[1:] in json.loads(sys.argv.pop()):
     with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())), contextlib.suppress(SystemExit):
         main()
-    slow = {"filelock", "jinja2", "multiprocessing", "numpy", "pydantic", "regex", "rich", "tqdm"} & {*sys.modules}
+    slow = "datasets filelock fsspec jinja2 multiprocessing numpy pyarrow pydantic ray regex rich tqdm transformers"
+    slow = {*slow.split(), *(["tokenizers"] if "--help" in sys.argv else [])} & {*sys.modules}
     assert not slow, (sys.argv, slow)
 print(0)"""
     assert run_code(code, json.dumps(lines)) == 0

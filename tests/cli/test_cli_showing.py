@@ -92,11 +92,6 @@ def test_chats_are_shown_turn_by_turn(tokenizer, folder, tmp_path):
     assert "expected a list of messages, such as" in error("show", tmp_path / "chatty", "--chat", file)
 
 
-def test_the_ids_are_those_of_encode(folder):
-    shown = run("show", folder, "--ids", stdin=TEXT).stdout_bytes.decode()
-    assert re.findall(r" (\d+)(?:\||$)", shown, re.MULTILINE) == run("encode", folder, stdin=TEXT).stdout.split()
-
-
 @pytest.mark.parametrize(
     ("options", "environment", "is_colored"),
     [

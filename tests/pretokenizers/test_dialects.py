@@ -10,7 +10,6 @@ from hf_bpe.pretokenizers import Pattern, Split, split
 from hf_bpe.pretokenizers._regex.dialects import translate
 from hf_bpe.training import Superwords
 from support.cases import case
-from support.commands import error
 from support.native_patterns import split_by_tokenizers
 from support.strategies import BYTES
 from support.tiktoken_matches import matches_of_tiktoken
@@ -108,19 +107,6 @@ def test_patterns_of_users_are_refused_if_unclear(way, tmp_path):
     with pytest.raises(ValueError, match=MESSAGE):
         WAYS_IN[way](tmp_path, DIGITS)
     WAYS_IN[way](tmp_path, DIGITS.replace(r"\p{N}{1,3}+", r"(?>\p{N}{1,3})"))
-
-
-def test_patterns_of_commands_are_refused_if_unclear(tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text("a 1234", encoding="utf-8")
-    commands = [
-        ("train", text, "-o", tmp_path / "x", "--vocab-size", 257, "--pattern", DIGITS),
-        ("count", text, "-o", tmp_path / "x.counts", "--pattern", DIGITS),
-        ("convert", write_ranks(tmp_path), tmp_path / "y", "--pattern", DIGITS),
-    ]
-    for command in commands:
-        assert r"written as (?>\p{N}{1,3})" in " ".join(error(*command).split())
-    assert not (tmp_path / "x").exists()
 
 
 @pytest.fixture
