@@ -17,7 +17,7 @@ from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 from hf_bpe.reference._options import InitialAlphabet
 from hf_bpe.reference._training_alphabet import TrainingAlphabet, choose_characters
-from hf_bpe.training._dispatch import count_characters
+from hf_bpe.training._engine import count_characters
 
 COVERAGE = 0.9995
 """The default of `character_coverage`, which is SentencePiece's."""
@@ -120,8 +120,8 @@ class InitialCharacters:
 
     def symbols(self, base: BPEModel, tie_break: str) -> tuple[Pattern, TrainingAlphabet]:
         """Return no pattern for `Metaspace`, whose pre-tokens no merge crosses; without that, cuts at words help."""
-        parts = Pattern(None if base.pattern else "gpt2")
-        return parts, TrainingAlphabet(characters_of(base), drops_others=tie_break == "huggingface")
+        word_pattern = Pattern(None if base.pattern else "gpt2")
+        return word_pattern, TrainingAlphabet(characters_of(base), drops_others=tie_break == "huggingface")
 
 
 def _base_model(

@@ -21,16 +21,16 @@ from hf_bpe.counting._count import CountingOptions
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.reference._options import LearningOptions
 from hf_bpe.training._checkpoint import MergeLog
-from hf_bpe.training._dispatch import Start, learn_merges, training_bytes
+from hf_bpe.training._engine import LearningStart, learn_merges, training_bytes
 
 logger = logging.getLogger(__name__)
 
 
 class LearningSettings(NamedTuple):
-    """What the stages of a training have in common: how pairs are chosen, for unscaled counts, and the rest."""
+    """Settings that all stages of a training share."""
 
-    options: LearningOptions
-    start: Start
+    options: LearningOptions  # for unscaled counts
+    start: LearningStart
     running: CountingOptions
 
 
@@ -106,7 +106,7 @@ class Learning:
                 if self._log is not None:
                     self._log.write()
 
-    def _start(self) -> Start:
+    def _start(self) -> LearningStart:
         threads = self._settings.running.num_workers or usable_cores()
         return replace(self._settings.start, merges=[*self._initial, *self.merges], threads=threads)
 

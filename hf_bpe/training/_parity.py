@@ -13,7 +13,7 @@ from hf_bpe.core._provenance import shortened
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.reference._parity import ParityOptions
-from hf_bpe.training._dispatch import learn_parity_merges
+from hf_bpe.training._engine import learn_parity_merges
 from hf_bpe.training._learning import LearningSettings
 from hf_bpe.training._plan import Count, NamedText, Plan
 from hf_bpe.training._target_sizes import Goal

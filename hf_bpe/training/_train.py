@@ -21,7 +21,7 @@ from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._pattern import AnyPattern
 from hf_bpe.reference._options import InitialAlphabet, LearningKeywords, LearningOptions
 from hf_bpe.training._checkpoint import check_logs
-from hf_bpe.training._dispatch import Start
+from hf_bpe.training._engine import LearningStart
 from hf_bpe.training._initial_alphabet import AlphabetOptions, initial_alphabet_for
 from hf_bpe.training._learning import LearningSettings
 from hf_bpe.training._parity import Parity, ParityPlan
@@ -249,7 +249,7 @@ def train(
     origin = tuple((name, str(value)) for name, value in recorded.items() if value is not None)
 
     learning = LearningSettings(
-        learning_options, Start(first_merges, *alphabet.symbols(start, learning_options.tie_break)), running
+        learning_options, LearningStart(first_merges, *alphabet.symbols(start, learning_options.tie_break)), running
     )
     models = plan.learn(goal, replace(start, origin=origin), learning)
     return models if goal.is_sequence or plan.is_sequence else models[0]

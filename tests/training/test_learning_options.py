@@ -12,7 +12,7 @@ MADE_UP = """
 from types import SimpleNamespace
 
 from hf_bpe import BPETokenizer, count, editing, reference, train
-from hf_bpe.training import Parity, Superwords, _dispatch
+from hf_bpe.training import Parity, Superwords, _engine
 
 text, seen = ["low lower lowest of the low"], []
 
@@ -26,7 +26,7 @@ def spied(module, name, option_of):
     setattr(module, name, spy)
 
 spied(reference, "learn_merges", lambda counts, **options: SimpleNamespace(**options))
-core = _dispatch.native_core()
+core = _engine.native_core()
 if core is not None:
     class Core:
         learn_merges, learn_parity_merges, training_bytes = (
@@ -58,11 +58,11 @@ def check_entry_points():
 
 # The native core, and the reference
 if core is not None:
-    _dispatch.native_core = _dispatch.require_core = lambda *_: Core
+    _engine.native_core = _engine.require_core = lambda *_: Core
     check_entry_points()
     train({"en": text, "de": text}, num_merges=2, parity=Parity(), made_up=11)
     sees(11)
-_dispatch.native_core = lambda: None
+_engine.native_core = lambda: None
 check_entry_points()
 
 # Checkpoints

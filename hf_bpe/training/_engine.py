@@ -1,4 +1,4 @@
-"""Learning of merges by the native core or, where it is not built, in Python."""
+"""Learn merges by the native core or, where it is not built, by the reference."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Counts: TypeAlias = Mapping[bytes, int] | WordCounts
 
 
 @dataclass(frozen=True)
-class Start:
-    """What learning begins with."""
+class LearningStart:
+    """The merges and characters that learning begins with."""
 
-    merges: Sequence[Merge] = ()  # merges with lower ranks than the learned ones
-    parts: Pattern = GPT2  # the pattern by which these were learned, which helps to apply them to long words
+    merges: Sequence[Merge] = ()  # have lower ranks than the learned ones
+    word_pattern: Pattern = GPT2  # cuts long words where none of the merges crosses
     alphabet: TrainingAlphabet | None = None  # the characters to learn from; None for bytes
     threads: int = 1  # threads that apply the merges and index pairs; the result does not depend on them
 
@@ -44,7 +44,7 @@ def learn_merges(
     counts: Counts,
     options: LearningOptions,
     max_merges: int,
-    start: Start,
+    start: LearningStart,
     progress: Callable[[list[Merge], int], object] | None = None,
 ) -> list[Merge]:
     """Learn merges; the results equal those of `reference.learn_merges`.
@@ -69,7 +69,7 @@ def learn_merges(
         initial=[*start.merges],
         # There are never that many merges, and no pair has such a count.
         max_merges=min(max_merges, 2**32) if options.min_count < 2**64 else 0,
-        parts=native_pattern(native, start.parts),
+        parts=native_pattern(native, start.word_pattern),
         threads=min(start.threads, 2**31),
         alphabet=start.alphabet,
         progress=progress,
@@ -110,7 +110,7 @@ def learn_parity_merges(
     return ParityMerges(merges, chosen)
 
 
-def training_bytes(counts: Counts, max_merges: int, start: Start) -> int:
+def training_bytes(counts: Counts, max_merges: int, start: LearningStart) -> int:
     """Return the peak memory in bytes of `learn_merges`, without the memory of the counts.
 
     The estimate is conservative: on real text up to half as much again as needed. `max_merges` is the number of merges
@@ -121,7 +121,7 @@ def training_bytes(counts: Counts, max_merges: int, start: Start) -> int:
         run_factory(counts),
         [*start.merges],
         max_merges=min(max_merges, 2**32),
-        parts=native_pattern(native, start.parts),
+        parts=native_pattern(native, start.word_pattern),
         threads=min(start.threads, 2**31),
         alphabet=start.alphabet,
     )
