@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any
 
-from hf_bpe._utils.visible import counted
+from hf_bpe._utils.visible import with_noun
 from hf_bpe.encoding._factory import splits_natively
 from hf_bpe.encoding._merge_trees import unreachable
 from hf_bpe.formats._definition import Definition
@@ -119,7 +119,7 @@ class Inspection:
         dropped = "dropped" if self.drop_missing_bytes else "refused unless there is an unk_token"
         rows = {
             "format": self.format,
-            "tokens": f"{self.tokens}: {self.bytes} bytes, {counted(len(self.special_tokens), 'special token')}"
+            "tokens": f"{self.tokens}: {self.bytes} bytes, {with_noun(len(self.special_tokens), 'special token')}"
             + (f", {len(self.added_tokens):,} added later" if self.added_tokens else ""),
             "ids": f"{self.ids[0]} to {self.ids[1]}",
             "merges": str(self.merges),

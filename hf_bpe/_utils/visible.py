@@ -172,7 +172,7 @@ def page(title: str, content: str) -> str:
     return _PAGE.format(title=escape(title), content=fragment(f"<h1>{escape(title)}</h1>\n{content}"))
 
 
-def counted(number: int, noun: str) -> str:
+def with_noun(number: int, noun: str) -> str:
     """Return a number with a noun, which has a plural by s: "2,000 tokens"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hf_bpe._utils.arguments import check_int, wrong_type
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe._utils.visible import LIGHT, counted, fragment, html_of_pieces, legend, page, pieces, plain
+from hf_bpe._utils.visible import LIGHT, fragment, html_of_pieces, legend, page, pieces, plain, with_noun
 from hf_bpe.analysis._merge_tree import MergeTrees
 from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
@@ -147,7 +147,7 @@ class Shown:
         rate = f", {self.num_bytes / self.num_tokens:.2f} bytes a {self.unit}" if self.num_tokens else ""
         cut = f"; the first {len(self.tokens)} {self.unit}s are shown" if len(self.tokens) < self.num_tokens else ""
         other = "" if self.is_exact else "; the decoded text is shown, which differs from the given text"
-        return f"{counted(self.num_tokens, self.unit)}, {counted(self.num_bytes, 'byte')}{rate}{cut}{other}"
+        return f"{with_noun(self.num_tokens, self.unit)}, {with_noun(self.num_bytes, 'byte')}{rate}{cut}{other}"
 
     @property
     def marked(self) -> str:
@@ -229,7 +229,7 @@ class Shown:
     def _title(self, token: ShownToken, data: bytes, begin: int, end: int) -> str:
         """Return the description of a token, including the characters of which it has only a part."""
         facts = [f"id {token.id}"] if token.id >= 0 else []
-        facts += [f"{counted(len(token.data), 'byte')} {token.data.hex(' ')}"]
+        facts += [f"{with_noun(len(token.data), 'byte')} {token.data.hex(' ')}"]
         whole = _whole_characters(data, begin, end)
         facts += [f"of {plain(whole)}"] if whole != token.data else []
         facts += ["added token"] if token.is_added else []

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import as_lists, check_flag, check_ids
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe._utils.visible import counted
+from hf_bpe._utils.visible import with_noun
 from hf_bpe.canonical._allowed import AllowedTokens
 from hf_bpe.canonical._token_texts import decode_beginning
 from hf_bpe.encoding._cuts.settled import SettledCuts
@@ -67,7 +67,7 @@ class CanonicalIds:
         return CanonicalIds, (self._encoder, self._added_tokens, self._options)
 
     def __repr__(self) -> str:
-        return f"<CanonicalIds of {self._encoder.model} with {counted(len(self._added_tokens), 'added token')}>"
+        return f"<CanonicalIds of {self._encoder.model} with {with_noun(len(self._added_tokens), 'added token')}>"
 
     def is_canonical(self, ids: Sequence[int]) -> bool:
         """Say whether encoding the text of ids gives them."""

@@ -32,7 +32,7 @@ from hf_bpe._utils.arguments import (
 from hf_bpe._utils.memory import available_bytes, format_bytes, parse_bytes, resident_bytes
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.progress import Listener, Progress
-from hf_bpe._utils.visible import counted
+from hf_bpe._utils.visible import with_noun
 from hf_bpe.counting._checkpoint import WorkFolder
 from hf_bpe.counting._count_tables import make_count_table
 from hf_bpe.counting._error_policy import Skipped
@@ -218,7 +218,7 @@ class _Counting:
             self.open_runs.append(self.work.write_run(merger))
         else:
             self.runs.append(open_run(gather(merger)))
-        logger.info("memory limit reached: %s spilled to a file", counted(merger.words, "distinct pre-token"))
+        logger.info("memory limit reached: %s spilled to a file", with_noun(merger.words, "distinct pre-token"))
 
     def _commit(self) -> None:
         assert self.work is not None
@@ -250,7 +250,7 @@ class _Counting:
         skipped = self._all_skipped()
         number = len({(shard.name, shard.start if self.work is None else 0) for shard in self.shards})
         size = _bytes(self.shards)  # unknown for texts in memory
-        logger.info("read %s%s", counted(number, "shard"), f", {format_bytes(size)}" if size else "")
+        logger.info("read %s%s", with_noun(number, "shard"), f", {format_bytes(size)}" if size else "")
         if any(skipped.values()):
             logger.warning(
                 "skipped: the rest of %(files)d files and %(documents)d documents; shortened: %(shortened)d documents",

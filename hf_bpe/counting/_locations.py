@@ -17,7 +17,7 @@ from hf_bpe._utils.input_files import check_regular, is_open_pipe, open_stream
 from hf_bpe._utils.messages import credentials_hidden
 from hf_bpe._utils.object_stores import StorageOptions, advice, file_system
 from hf_bpe._utils.paths import Location, is_url
-from hf_bpe._utils.visible import counted
+from hf_bpe._utils.visible import with_noun
 
 FileFormat = Literal["text", "jsonl", "parquet"]
 Compression = Literal["gzip", "zstd"]
@@ -161,7 +161,7 @@ def _choose(folder: str, names: Iterable[str], only: FileFormat | None) -> list[
     visible = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
     chosen = sorted(name for name in visible if (kind := file_kind(name)[0]) and only in (None, kind))
     if len(visible) > len(chosen):
-        left_out = counted(len(visible) - len(chosen), "file")
+        left_out = with_noun(len(visible) - len(chosen), "file")
         logger.info("%s: left out %s without these suffixes: %s", folder, left_out, _SUFFIXES)
     if not chosen:
         raise FileNotFoundError(

@@ -14,7 +14,7 @@ from hf_bpe._native_core import native_core, require_core
 from hf_bpe._utils.memory import available_bytes, format_bytes, resident_bytes
 from hf_bpe._utils.processes import usable_cores
 from hf_bpe._utils.progress import Progress
-from hf_bpe._utils.visible import counted
+from hf_bpe._utils.visible import with_noun
 from hf_bpe._utils.work_log import subfolder
 from hf_bpe.core._model import Merge
 from hf_bpe.counting._count import CountingOptions
@@ -83,7 +83,7 @@ class Learning:
         running, learned = self._settings.running, len(self.merges)
         show, listener = running.show_progress, running.callback
         if learned:
-            logger.info("learned before: %s", counted(learned, "merge"))
+            logger.info("learned before: %s", with_noun(learned, "merge"))
         with Progress("merging", number, done=learned, show=show, listener=listener) as progress:
 
             def note(merges: list[Merge], count: int) -> None:
@@ -122,7 +122,7 @@ class Learning:
             return
         needed = training_bytes(self._words, len(self._initial) + number, self._start())
         there = available_bytes() if max_memory is None else max_memory - resident_bytes()
-        words = counted(len(self._words), "distinct pre-token")
+        words = with_noun(len(self._words), "distinct pre-token")
         logger.info("learning from %s (up to %s of memory)", words, format_bytes(needed))
         if there is not None and needed > there:
             raise MemoryError(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hf_bpe._utils.memory import format_bytes
-from hf_bpe._utils.visible import counted
+from hf_bpe._utils.visible import with_noun
 from hf_bpe.cli.messages import phase, report_done, say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option, takes
 from hf_bpe.cli.outputs import Force, check_file, check_folder
@@ -103,7 +103,7 @@ def convert(
         )
     count = definition.model.vocab_size + len(definition.tokens_added_later)
     files = [*map(str, written)]
-    report_done(f"{counted(count, 'token')} saved in {', '.join(files)}", {"files": files, "tokens": count}, as_json)
+    report_done(f"{with_noun(count, 'token')} saved in {', '.join(files)}", {"files": files, "tokens": count}, as_json)
 
 
 def _check_target(target: Path, format: str | None, force: bool) -> None:
@@ -218,7 +218,7 @@ def verify(
     models = [side.definition.model for side in sides if side.definition is not None]
     of_vocabulary = ["the tokens of the vocabularies"] if models else []
     texts = ", ".join([*of_vocabulary, "the stress texts", *map(str, files or ())])
-    size = f"{counted(tried['texts'], 'text')} ({format_bytes(tried['bytes'])})"
+    size = f"{with_noun(tried['texts'], 'text')} ({format_bytes(tried['bytes'])})"
     say(f"{' and '.join(names)} agree on {size}: {texts}")
     if len({*models}) > 1:
         say(f"but they are different models: in the second, {model_difference(*models)}")

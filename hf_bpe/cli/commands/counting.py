@@ -11,7 +11,7 @@ import typer
 
 from hf_bpe import counting
 from hf_bpe._utils.paths import output_url
-from hf_bpe._utils.visible import counted
+from hf_bpe._utils.visible import with_noun
 from hf_bpe.cli.messages import report_done, say
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
@@ -87,7 +87,7 @@ def count(
         shards = counting.plan(text)
         share = shards[index::number]
         if shard != "0/1":
-            say(f"part {shard} has {len(share):,} of {counted(len(shards), 'shard')}")
+            say(f"part {shard} has {len(share):,} of {with_noun(len(shards), 'shard')}")
         counts = counting.count(share, pattern=pattern, special_tokens=special_token or [], **running)
     _save(counts, output, min_count, top, as_json)
 
@@ -136,7 +136,7 @@ def _load(files: Sequence[str], first: WordCounts | None) -> Iterator[WordCounts
 def _save(counts: WordCounts, output: Path | None, min_count: int, top: int, as_json: bool) -> None:
     if min_count > 1:
         whole, counts = counts, counts.prune(min_count)
-        say(f"dropped {len(whole) - len(counts):,} of {counted(len(whole), 'distinct pre-token')}")
+        say(f"dropped {len(whole) - len(counts):,} of {with_noun(len(whole), 'distinct pre-token')}")
     if output is not None:
         counts.save(output)
     for word, number in () if as_json else counts.top(top):
@@ -145,7 +145,7 @@ def _save(counts: WordCounts, output: Path | None, min_count: int, top: int, as_
         sys.stdout.buffer.write(line.encode())
     sys.stdout.buffer.flush()
     total = counts.total / counts.scale
-    message = f"{counted(len(counts), 'distinct pre-token')}, {total:,.{0 if total.is_integer() else 3}f} in all"
+    message = f"{with_noun(len(counts), 'distinct pre-token')}, {total:,.{0 if total.is_integer() else 3}f} in all"
     if output is not None:
         message += f", saved in {output_url(output) or output}"
     commonest = [

@@ -10,7 +10,7 @@ import typer
 
 from hf_bpe import counting
 from hf_bpe._utils.input_files import decode, read_bounded
-from hf_bpe._utils.visible import counted
+from hf_bpe._utils.visible import with_noun
 from hf_bpe.cli.commands.training import COUNTS_HELP
 from hf_bpe.cli.id_files import distinct_ids
 from hf_bpe.cli.messages import phase, report_done, warnings_said
@@ -68,9 +68,9 @@ class _Edit:
         if self.remap is not None:
             remap.save(self.remap)
         number, removed, added = new.size, len(remap.removed), len(remap.added)
-        changes = [f"{verb} {counted(by, 'token')}" for verb, by in (("removed", removed), ("added", added)) if by]
+        changes = [f"{verb} {with_noun(by, 'token')}" for verb, by in (("removed", removed), ("added", added)) if by]
         what = f"{' and '.join(changes)}: {number - added + removed:,} → {number:,}"
-        what = what if changes else f"{counted(number, 'token')}, the same as before"
+        what = what if changes else f"{with_noun(number, 'token')}, the same as before"
         values = {"folder": str(self.output), "vocab_size": number, "removed": removed, "added": added}
         report_done(f"{what}; saved in {self.output}", values, self.as_json)
 

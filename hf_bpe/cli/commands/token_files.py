@@ -12,7 +12,7 @@ import typer
 from hf_bpe._utils.arguments import checks_of
 from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe._utils.processes import threads_of
-from hf_bpe._utils.visible import counted
+from hf_bpe._utils.visible import with_noun
 from hf_bpe.cli.messages import report_done
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option, options_of, takes
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
@@ -134,7 +134,7 @@ def encode_files(
         with Places(checked, work_dir, None).opened() as places:
             job = make_job(pipeline, as_shards(sources), places.output, chosen, threads_of(workers))
             written = places.encode(job, threads_of(workers), shows_progress(progress), force)
-    _report_files(written, "" if chosen.pack is None else f" in {counted(written.num_rows, 'sequence')}", as_json)
+    _report_files(written, "" if chosen.pack is None else f" in {with_noun(written.num_rows, 'sequence')}", as_json)
 
 
 def _refuse_with_merge(context: typer.Context) -> None:
@@ -152,8 +152,8 @@ def _report_files(written: EncodedFiles, rows: str, as_json: bool) -> None:
     if not written.files:
         where = str(written.manifest)  # of a part of a corpus that has nothing
     offsets = "" if written.offsets is None or not written.files else f", offsets of the documents in {written.offsets}"
-    documents = counted(written.num_documents, "document")
-    message = f"{counted(written.num_tokens, 'token')} of {documents}{rows} saved in {where}{offsets}"
+    documents = with_noun(written.num_documents, "document")
+    message = f"{with_noun(written.num_tokens, 'token')} of {documents}{rows} saved in {where}{offsets}"
     arrays = {} if written.offsets is None else {"ids": str(written.ids), "offsets": str(written.offsets)}
     values = {
         **arrays,

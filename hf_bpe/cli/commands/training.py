@@ -11,7 +11,7 @@ import typer
 
 import hf_bpe
 from hf_bpe._utils.paths import check_output
-from hf_bpe._utils.visible import counted
+from hf_bpe._utils.visible import with_noun
 from hf_bpe.cli.messages import say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_folder, is_resumed
@@ -177,7 +177,7 @@ def train(
         made = {"folder": str(folder), "vocab_size": definition.size, "merges": len(model.merges)}
         saved.append({**made, "signature": model.signature})
         if not as_json:
-            say(f"{counted(definition.size, 'token')}, {made['merges']:,} of them merges, saved in {folder}")
+            say(f"{with_noun(definition.size, 'token')}, {made['merges']:,} of them merges, saved in {folder}")
     if as_json:
         show_result(json.dumps(saved if len(folders) > 1 else saved[0], indent=2))
     _hint_at_roles(listed, definition)
