@@ -132,4 +132,4 @@ class ParityPlan(Plan):
                 texts = [*self._learned.values()]
                 return learn_parity_merges(texts, dev, parity_options(max_merges=number), progress.show).merges
 
-        return goal.reach(base, learn)
+        return goal.build_models(base, learn)

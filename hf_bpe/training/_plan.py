@@ -105,4 +105,4 @@ class Plan:
     def learn(self, goal: Goal, base: BPEModel, settings: LearningSettings) -> list[BPEModel]:
         """Return a model for each size."""
         with Learning(settings, self.words[0]) as learning:
-            return goal.reach(base, learning.learn)
+            return goal.build_models(base, learning.learn)

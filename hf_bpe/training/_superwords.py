@@ -132,7 +132,7 @@ class SuperwordPlan(Plan):
         """Raise a ValueError if both sizes and numbers of merges are several, or a size is less than stage 1."""
         if goal.is_sequence and self.is_sequence:
             raise ValueError("superwords.after: expected one number of merges, because there are several sizes")
-        first, room = max(self._superwords.all_after), goal.wanted(base, min)
+        first, room = max(self._superwords.all_after), goal.num_merges_for(base, min)
         if first > room:
             raise ValueError(
                 f"superwords.after: {first} merges are too many for stage 1: the size leaves room for {room}"
@@ -151,7 +151,7 @@ class SuperwordPlan(Plan):
             pattern = superwords.pre_tokenizer
             start = replace(base, origin=origin, pattern=pattern.canonical, _pre_tokenizer=pattern)
             with Learning(settings, pieces, first, f"superwords-{after}", _FEWER, **limits) as second_stage:
-                models += goal.reach(start, partial(_learn_after, first, second_stage))
+                models += goal.build_models(start, partial(_learn_after, first, second_stage))
         return models
 
 

@@ -39,13 +39,13 @@ class Goal:
                 f"special tokens need at least {base.vocab_size}"
             )
 
-    def wanted(self, base: BPEModel, choose: Callable[[list[int]], int] = max) -> int:
+    def num_merges_for(self, base: BPEModel, choose: Callable[[list[int]], int] = max) -> int:
         """Return the number of merges of the largest model, or by `min` of the smallest, if each makes a new token."""
         return choose(self._sizes) - (base.vocab_size if self._is_total else 0)
 
-    def reach(self, base: BPEModel, learn: Callable[[int], list[Merge]]) -> list[BPEModel]:
+    def build_models(self, base: BPEModel, learn: Callable[[int], list[Merge]]) -> list[BPEModel]:
         """Return a model for each size; `learn` returns the first n merges, or fewer if there are no more."""
-        maximum, wanted = max(self._sizes), self.wanted(base)
+        maximum, wanted = max(self._sizes), self.num_merges_for(base)
         merges = learn(wanted)
         if self._is_total:
             largest = grow(base, merges, maximum)

@@ -213,16 +213,16 @@ def train(
     ]
     goal = Goal(vocab_size, num_merges)
 
-    def base(texts: Sequence[WordCounts]) -> BPEModel:
+    def make_base_model(texts: Sequence[WordCounts]) -> BPEModel:
         model = alphabet.base(texts, settings).with_checked(normalizer=normalizer.canonical)
         goal.check_room(model)
         plan.check_goal(goal, model)
         return model
 
-    base([])  # what is too small for any text is said before it is read
+    make_base_model([])  # what is too small for any text is said before it is read
     folder = None if running.work_dir is None else Path(running.work_dir)
 
-    def counted(text: NamedText) -> WordCounts:
+    def count_or_reuse(text: NamedText) -> WordCounts:
         if isinstance(text.source, WordCounts):
             _check_not_inside(set(settings.special_tokens).difference(text.source.special_tokens), text.source)
             return text.source
@@ -236,10 +236,10 @@ def train(
     first_merges = () if initial is None else initial.merges
     if folder is not None:
         check_logs(folder, first_merges, plan.folders, are_bytes=alphabet.are_bytes)
-    start = base(plan.count(counted))
-    for text in plan.texts:
-        if text.is_input and isinstance(text.source, (list, tuple)) and not text.source and goal.wanted(start) > 0:
-            raise ValueError("source: expected text to train on, got an empty list")
+    start = make_base_model(plan.count(count_or_reuse))
+    inputs = (text.source for text in plan.texts if text.is_input)
+    if goal.num_merges_for(start) > 0 and any(isinstance(each, (list, tuple)) and not each for each in inputs):
+        raise ValueError("source: expected text to train on, got an empty list")
     recorded = {
         **learning_options.record(),
         "alphabet": None if alphabet_options.initial_alphabet == "bytes" else alphabet_options.initial_alphabet,
