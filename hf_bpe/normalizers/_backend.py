@@ -54,7 +54,7 @@ class Backend:
         from tokenizers import normalizers  # takes time to import, and most text does not need it
 
         made = [*map(_made, self._steps)]
-        return [normalizers.Sequence(made[first:]) for first in range(len(made))]
+        return [normalizers.Sequence(made[first:]) for first in range(max(1, len(made)))]
 
     def apply(self, text: str) -> str:
         """Return the normalized text; a ValueError if there is no defined result, or it could be longer than 1 GiB."""

@@ -94,6 +94,11 @@ def test_value_of_another_type_is_refused():
         Normalizer.parse(5)
 
 
+def test_text_is_aligned_without_steps():
+    data, begins, ends = Normalizer.parse(None).align("é")
+    assert (data, [*begins], [*ends]) == ("é".encode(), [0, 0], [2, 2])
+
+
 def test_models_with_different_normalizers_differ():
     models = [BPEModel({97: b"a"}, [], normalizer=name) for name in (None, *NAMES)]
     assert len({model.fingerprint for model in models}) == len({model.signature for model in models}) == len(models)
