@@ -6,18 +6,8 @@ import pytest
 from tokenizers import AddedToken
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers
+from hf_bpe import BPETokenizerFast, accelerate, patch_transformers
 from hf_bpe.fast import _pipeline_slot
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tokenizer")
-    texts = ["This is the first sentence, and this is the second."]
-    added = {"pad_token": "<pad>", "add_bos_token": True}
-    tokenizer = BPETokenizer.train(texts, num_merges=20, special_tokens=["<|endoftext|>"], **added)
-    tokenizer.save_pretrained(folder, portable=True, verify=False)
-    return folder
 
 
 def handle_of(tokenizer):

@@ -16,20 +16,10 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 from tokenizers.decoders import DecodeStream
 from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate, patch_transformers, unpatch_transformers
+from hf_bpe import BPETokenizerFast, accelerate, patch_transformers, unpatch_transformers
 from hf_bpe.fast import _pipeline_slot
 
-CORPUS = ["This is the first sentence, and this sentence is the second one.", "Numbers 12 3 and 92000; falsé 生活."] * 3
 TEXTS = ["", " ", "This is<|endoftext|> the first", "falsé 生活 12  \n\t x", "<x> <pad> <y><|eot|>é", "👩🏽‍🚀\x00" * 3]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tokenizer")
-    added = {"pad_token": "<pad>", "add_bos_token": True, "extra_special_tokens": ["<|eot|>"]}
-    tokenizer = BPETokenizer.train(CORPUS, num_merges=50, special_tokens=["<|endoftext|>"], **added)
-    tokenizer.save_pretrained(folder, portable=True, verify=False)
-    return folder
 
 
 @pytest.fixture
@@ -213,7 +203,7 @@ def test_accelerated_class_is_named_by_pickles(folder):
     assert accelerate(fast) is fast
     assert pickle.loads(pickle.dumps(type(fast))) is type(fast)
     loaded = type(fast).from_pretrained(folder)
-    assert loaded.encode(CORPUS[0]) == tokenizer.encode(CORPUS[0])
+    assert loaded.encode(TEXTS[2]) == tokenizer.encode(TEXTS[2])
     with pytest.raises(AttributeError, match="no attribute"):
         getattr(sys.modules[type(fast).__module__], "no_such_class")  # noqa: B009
 
@@ -281,7 +271,7 @@ def test_stream_decoder_of_tokenizers_takes_the_backend(plain, fast):
 
 
 def test_threads_may_encode_while_another_adds_tokens(fast):
-    expected = fast.encode(CORPUS[1])
+    expected = fast.encode(TEXTS[3])
 
     def encode(number):
         if number % 50 == 7:
@@ -290,7 +280,7 @@ def test_threads_may_encode_while_another_adds_tokens(fast):
             except RuntimeError as error:  # of tokenizers before 0.23, which adds no tokens while it encodes
                 if "Already borrowed" not in str(error):
                     raise
-        return fast.encode(CORPUS[1])
+        return fast.encode(TEXTS[3])
 
     with ThreadPoolExecutor(4) as pool:
         assert all(ids == expected for ids in pool.map(encode, range(200)))
