@@ -16,11 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer.main
-from typer.testing import CliRunner
 
 from hf_bpe import BPETokenizer, Source, __version__, train
 from hf_bpe.cli import app, main
-from hf_bpe.cli.program import Commands
 from hf_bpe.core import CharacterAlphabet
 from hf_bpe.counting import _count as counting
 from hf_bpe.pretokenizers import Metaspace
@@ -28,6 +26,7 @@ from hf_bpe.training import Superwords
 from support.cases import case
 from support.commands import PROGRAM, TEXT, error, program, run
 from support.patience import PATIENCE
+from support.trees import snapshot
 
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 # In the order of --help.
@@ -39,15 +38,6 @@ COMMANDS = f"{COMMANDS} prune add-special-tokens pad convert inspect verify help
 def _buffered(monkeypatch):
     # Without Python's own buffer there is nothing to flush, and its faults do not show.
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-
-
-def saved(folder):
-    """Return what the files of a folder say, but for how the tokenizer came to be in memory."""
-    contents = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
-    data = {name: json.loads(text) if name.endswith(".json") else text for name, text in contents.items()}
-    for memory in ("is_local", "local_files_only", "name_or_path"):
-        data.get("tokenizer_config.json", {}).pop(memory, None)
-    return data
 
 
 class TestHelp:
@@ -109,16 +99,6 @@ class TestHelp:
         os.close(main_end)
         assert b"\x1b[1mTrain a tokenizer:\x1b[0m\r\n\x1b[36m  train\x1b[0m " in shown
 
-    def test_group_of_commands_without_arguments_prints_its_own_help(self):
-        program = typer.Typer(cls=Commands, rich_markup_mode=None, no_args_is_help=True)
-        group = typer.Typer(cls=Commands, rich_markup_mode=None, no_args_is_help=True)
-        group.command("inner")(lambda: None)
-        program.add_typer(group, name="group")
-        result = CliRunner().invoke(program, ["group"], prog_name="program")
-        assert result.exit_code == 2
-        assert result.output.startswith("Usage: program group ")
-        assert "\n  inner" in result.output
-
     def test_version(self):
         assert program("--version", stdout=subprocess.PIPE).stdout.decode().split() == ["hf-bpe", __version__]
 
@@ -133,7 +113,7 @@ class TestRoundTrip:
         options = ["--vocab-size", "280", "--special-token", "<|x|>"]
         trained = program("train", "-", "-o", copy, *options, input=TEXT.encode(), stdout=subprocess.PIPE)
         assert (trained.returncode, trained.stdout) == (0, b"")
-        assert saved(copy) == saved(folder)
+        assert snapshot(copy) == snapshot(folder)
 
         read_end, write_end = os.pipe()
         with subprocess.Popen([*PROGRAM, "decode", copy], stdin=read_end, stdout=subprocess.PIPE) as decoder:

@@ -201,10 +201,6 @@ class TestTrain:
 
 @pytest.mark.parametrize("command", [["count"], ["train", "--num-merges", "9"]], ids=["count", "train"])
 class TestSources:
-    def test_file_whose_name_looks_like_a_glob(self, command):
-        Path("[x].txt").write_text("low", encoding="utf-8")
-        run(*command, "[x].txt", "-o", "out")
-
     def test_standard_input_cannot_be_resumed(self, command):
         result = run(*command, "-", "-o", "out", "--work-dir", "work", code=2)
         assert "--work-dir: standard input cannot be read again; give files" in result.stderr

@@ -330,10 +330,6 @@ class TestJsonLines:
                 assert_error_or_skip(path, rf"a\.jsonl: line 4: (?s:.*){problem}", b"low lower", Skipped(documents=1))
                 assert re.search(rf"WARNING .*skipped: .*a\.jsonl: line 4: (?s:.*){problem}", caplog.text)
 
-    def test_json_lines_use_the_given_column(self, tmp_path):
-        (tmp_path / "a.jsonl").write_text('{"text": "low", "body": "lower"}', encoding="utf-8")
-        assert joined(Source(tmp_path / "a.jsonl", column="body")) == b"lower"
-
 
 def test_skips_are_logged_one_by_one_up_to_a_limit(tmp_path, caplog):
     (tmp_path / "a.jsonl").write_text("low\n" * 150, encoding="utf-8")
@@ -576,17 +572,6 @@ class TestCap:
         parts = [part for part in split(data, special_tokens) if part]
         assert sum(map(len, kept)) >= sum(max(min(len(part), limit - 3), 0) for part in parts)
         assert all(len(part) <= limit for part in kept)
-
-    def test_documents_are_cut_at_the_limit(self):
-        skipped = Skipped()
-        source = Source(["low lower", "né", "<x>你好<x>low"], max_document_bytes=4)
-        assert [*read_all(source, None, ["<x>"], skipped=skipped)] == [
-            b"low ",
-            "né".encode(),
-            "你".encode(),
-            b"low",
-        ]
-        assert skipped == Skipped(shortened=2)
 
 
 NO_TEXTS = [

@@ -43,11 +43,6 @@ def test_from_printable_reads_only_printable_forms(text):
         assert to_printable(token) == text
 
 
-@given(texts)
-def test_repair_leaves_valid_text_unchanged(text):
-    assert repair_surrogates(text) == text
-
-
 @given(surrogate_texts)
 def test_repair_joins_pairs_and_replaces_the_rest(text):
     joined = re.sub(

@@ -5,7 +5,6 @@ The tests do not require the packages: pip install --no-deps megatron-core datat
 
 import json
 import warnings
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -100,12 +99,3 @@ def test_datasets(tokenizer, rows, source, tmp_path, format):
     else:
         dataset = datasets.Dataset.from_parquet(str(written.ids), cache_dir=str(tmp_path / "cache"))
     assert dataset["input_ids"][:] == rows
-
-
-def test_numpy_and_nanogpt(tokenizer, rows, source, tmp_path):
-    written = tokenizer.encode_files(source, tmp_path / "ours.npy", append_separator=True)
-    ids, offsets = np.load(written.ids, mmap_mode="r"), np.load(written.offsets)
-    assert [ids[start:stop].tolist() for start, stop in pairwise(offsets)] == rows
-    written = tokenizer.encode_files(source, tmp_path / "train.bin", format="nanogpt")
-    stream = np.memmap(written.ids, dtype=np.uint16, mode="r")  # as nanoGPT reads it
-    assert stream.tolist() == [token for row in rows for token in row]

@@ -46,21 +46,6 @@ def test_each_line_of_json_is_a_document(tokenizer, expected, tmp_path, ensure_a
             assert written.num_documents == len(expected)
 
 
-def test_each_row_of_parquet_is_a_document(tokenizer, expected, tmp_path):
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    pq.write_table(pa.table({"text": TEXTS}), tmp_path / "a.parquet", row_group_size=7)
-    assert rows(tokenizer.encode_files(tmp_path / "a.parquet", tmp_path / "out.npy")) == expected
-
-
-def test_each_row_of_a_record_batch_is_a_document(tmp_path, tokenizer, expected):
-    pa = pytest.importorskip("pyarrow")
-    from hf_bpe.distributed import ArrowEncoder
-
-    tokenizer.save_pretrained(tmp_path / "tokenizer")
-    table = ArrowEncoder(tmp_path / "tokenizer", separator=END)(pa.table({"text": TEXTS}))
-    assert [row for row in table["input_ids"].to_pylist() if row] == expected
-
-
 @pytest.mark.parametrize(
     ("record", "options", "sizes"),
     [
