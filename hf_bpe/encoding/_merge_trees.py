@@ -54,6 +54,8 @@ def _all_unreachable(model: BPEModel) -> Iterator[list[int]]:
         tokens, stop = [arrays.data[begin:end] for begin, end in pairwise(bounds)], stop - sum(lengths)
         made, offsets = encoder.merge_words(tokens, 0)
         flat, ends = made.tolist(), offsets.tolist()
+        if flat == some and ends == [*range(len(ends))]:
+            continue
         # One id need not be the token's: characters without a token side by side may become one unk_token.
         yield [
             i
