@@ -215,8 +215,8 @@ def _model_of_characters(
         if kind != USER_DEFINED or SPACE in text:
             vocab[token_id] = text.encode()
     # Added tokens are searched in text whose spaces are not written as `▁` yet, so tokens with `▁` can still be merged.
-    contents = [token.content.encode() for token in added.values() if SPACE not in token.content]
-    texts = _without_contents(map(str.encode, tokens), contents)
+    finder = TokenFinder(token.content for token in added.values() if SPACE not in token.content)
+    texts = [token.encode() for token in dict.fromkeys(tokens) if next(iter(finder.find_all(token)), None) is None]
     by_token = dict(zip(map(str.encode, tokens), scores, strict=True))
     made = _merges_of_scores(texts, {token: by_token[token] for token in texts})
     prefixes = metadata.flag("add_space_prefix", True)
@@ -258,12 +258,6 @@ def _merges_of_scores(tokens: Iterable[bytes], scores: Mapping[bytes, float]) ->
             )
         merges[token] = pair
     return dict(sorted(merges.items(), key=lambda entry: -scores[entry[0]]))
-
-
-def _without_contents(tokens: Iterable[bytes], contents: Iterable[bytes]) -> list[bytes]:
-    """Return the tokens, each once, that hold none of the contents at which text is split."""
-    finder = TokenFinder(content.decode() for content in contents)
-    return [token for token in dict.fromkeys(tokens) if next(iter(finder.find_all(token.decode())), None) is None]
 
 
 def _names(metadata: Metadata, contents: Mapping[int, str], count: int) -> dict[str, str]:

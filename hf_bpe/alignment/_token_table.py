@@ -28,19 +28,14 @@ _PROBES = 64  # tokens that show that a vocabulary was replaced by another of th
 
 
 class TokenTable:
-    """The bytes that the ids of a tokenizer stand for.
-
-    Args:
-        contents: id → bytes of each token, as decoding writes it where it is not the first of a text.
-        special: the ids that decoding leaves out with `skip_special_tokens`.
-        decoder: what turns ids into text.
+    """The bytes that the ids of a tokenizer stand for, as `decoder` writes them where they are not the first of a text.
 
     Attributes:
         size: the highest id plus one.
         data: the bytes of all tokens, by id.
         offsets: int64, of shape (size + 1): the bytes of token i are `data[offsets[i] : offsets[i + 1]]`.
         is_token: whether there is a token with this id.
-        is_special: whether it is one of `special`.
+        is_special: whether it is one of `special`, which decoding leaves out with `skip_special_tokens`.
     """
 
     def __init__(self, contents: Mapping[int, bytes], special: Flags, decoder: Decoder) -> None:
@@ -162,7 +157,8 @@ def _table_of_backend(backend: Tokenizer) -> TokenTable:
     special: Flags = np.zeros(max(added, default=-1) + 1, bool)
     special[[token_id for token_id, token in added.items() if token.special]] = True
     decoding = None if backend.decoder is None else json.loads(backend.decoder.__getstate__())
-    if _is_byte_level(decoding):
+    parts = [] if decoding is None else decoding.get("decoders", [decoding])
+    if [part.get("type") for part in parts] in (["ByteLevel"], ["ByteLevel", "Fuse"]):
         # As its decoder does: a token in which some character stands for no byte is taken for text.
         contents = {token_id: from_printable(token) or token.encode() for token_id, token in tokens.items()}
         return TokenTable(contents, special, Decoder(make_encoder(BPEModel({}, [])), {}, {}))
@@ -170,11 +166,6 @@ def _table_of_backend(backend: Tokenizer) -> TokenTable:
         raise ValueError("bytes of ids: the tokenizer has no decoder, so its tokens stand for no bytes")
     decoder = CharacterDecoder(canonical_decoding(decoding) or "", BPEModel({}, []), tokens, {})
     return TokenTable(decoder.contents, special, decoder)
-
-
-def _is_byte_level(decoding: Any) -> bool:
-    parts = [] if decoding is None else decoding.get("decoders", [decoding])
-    return [part.get("type") for part in parts] in (["ByteLevel"], ["ByteLevel", "Fuse"])
 
 
 def _state_of(backend: Tokenizer) -> object:

@@ -89,7 +89,8 @@ def _takes_more(cls: type, base: type) -> bool:
 
 def _refuse(function: str, options: Mapping[str, object], allowed: Iterable[str]) -> None:
     # Any name of a token is a setting of transformers: image_token="<image>".
-    names = [name for name, value in options.items() if not _names_token(name, value)]
+    tokens = {name for name, value in options.items() if isinstance(value, str | AddedToken)}
+    names = [name for name in options if not (name.endswith("_token") and name in tokens)]
     for name in names:
         if name not in allowed and callable(getattr(PreTrainedTokenizerBase, name, None)):
             raise AttributeError(f"{function}: {name} conflicts with the method {name}")  # as transformers refuses it
@@ -102,10 +103,6 @@ def without_others(function: str, options: Mapping[str, object]) -> dict[str, ob
         if options[name]:
             logger.warning_once(f"{function}: {name}={options[name]!r} has no effect")
     return {name: value for name, value in options.items() if name not in _OTHERS}
-
-
-def _names_token(name: str, value: object) -> bool:
-    return name.endswith("_token") and isinstance(value, (str, AddedToken))
 
 
 def check_settings(settings: Mapping[str, object]) -> dict[str, Any]:

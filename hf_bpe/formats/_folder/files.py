@@ -188,7 +188,10 @@ def merge_settings(
     settings |= {**_chat_template(files), **overrides}
     if "additional_special_tokens" in settings and not settings.get("extra_special_tokens"):
         settings["extra_special_tokens"] = settings.pop("additional_special_tokens")
-    specific = {name: settings.pop(name) for name in [*settings] if _is_model_specific(name, settings[name])}
+    tokens = [
+        name for name, value in settings.items() if name.endswith("_token") and isinstance(value, str | AddedToken)
+    ]
+    specific = {name: settings.pop(name) for name in tokens if name not in NAMED_TOKENS}
     if isinstance(settings.get("extra_special_tokens"), dict):
         specific |= settings.pop("extra_special_tokens")
     if specific:
@@ -218,10 +221,6 @@ def _chat_template(files: Mapping[str, str]) -> SettingValues:
     names = ["default" if key == "chat_template_file" else key.removeprefix(_TEMPLATE_KEY) for key in keys]
     texts = {name: Path(files[key]).read_text(encoding="utf-8") for name, key in zip(names, keys, strict=True)}
     return {"chat_template": texts["default"] if [*texts] == ["default"] else texts} if texts else {}
-
-
-def _is_model_specific(name: str, value: object) -> bool:
-    return name.endswith("_token") and name not in NAMED_TOKENS and isinstance(value, (str, AddedToken))
 
 
 def _added_token(token: object) -> AddedToken:
