@@ -9,8 +9,7 @@ import sys
 
 import pytest
 from hypothesis import example, given, settings
-from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
-from tokenizers import models as models_of_tokenizers
+from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer, conversion, train
@@ -212,18 +211,6 @@ def test_padding_and_truncation_warn_and_keep_their_sides(tmp_path):
         definition = conversion.read(tmp_path / "x.json")
     expected = {"pad_token": "</s>", "padding_side": "left", "model_max_length": 9, "truncation_side": "right"}
     assert definition.settings == expected
-
-
-def test_ignore_merges_is_kept_where_it_has_an_effect():
-    vocab = {"a": 0, "b": 1, "ab": 2, "bab": 3}
-    for merges, is_kept in (([("a", "b")], True), ([("a", "b"), ("b", "ab")], False)):
-        tokenizer = Tokenizer(models_of_tokenizers.BPE(vocab=vocab, merges=merges, ignore_merges=True))
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        tokenizer.decoder = decoders.ByteLevel()
-        ours = BPETokenizer.convert_from(tokenizer)
-        assert ours.model.ignore_merges is is_kept
-        for text in ("bab", "babbab", "ab"):
-            assert ours.encode(text) == tokenizer.encode(text).ids
 
 
 def test_reading_imports_no_transformers_but_for_folders():

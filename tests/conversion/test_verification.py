@@ -92,18 +92,6 @@ def test_a_mismatch_of_a_pair_shows_the_second_text(model):
     assert all(row.startswith(f"  {name}: [84 b'T', ") for name, row in zip("AB", shown[2:], strict=True))
 
 
-def test_pairs_have_the_ids_of_tokenizers(tmp_path):
-    model = train(CORPUS, num_merges=40, special_tokens=["<|x|>"])
-    added = {model.vocab_size: AddedToken("a l", lstrip=True)}
-    settings = {"template": template("<|x|>", "<|x|>"), "add_prefix_space": True}
-    (path,) = conversion.write(Definition(model, added, settings), tmp_path / "x.json", verify=False)
-    definition, chosen = conversion.read(path), conversion.FORMATS["tokenizer.json"]
-    peers = [side.peer for side in (side_of(definition, ""), side_of_file(path, chosen, definition))]
-    ours, theirs = (peer.encode_pair("a low", "é lower") for peer in peers)
-    assert ours == theirs
-    assert ours.count(256) == 2
-
-
 def test_invalid_utf8_is_verified_if_both_sides_take_bytes(model):
     first = side_of(Definition(model), "A")
     lossy = first.peer._replace(encode_bytes=lambda data: [*data.decode("utf-8", "replace").encode()])

@@ -38,10 +38,6 @@ def test_the_page_of_the_playground_is_installed():
     assert {"index.html", "playground.css", "playground.js", "icon.svg"} <= {file.name for file in folder.iterdir()}
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error():
-    assert not hasattr(hf_bpe, "no_such_name")
-
-
 def test_modules_are_imported_once_they_are_used():
     code = """
 import hf_bpe
