@@ -4,8 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from transformers import AutoConfig
 
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, accelerate, analysis, count, editing, train
+from hf_bpe.counting import NormalizedTexts
 from hf_bpe.pretokenizers import Pattern
 from support.commands import run
 
@@ -180,8 +182,8 @@ class Column:
 
 NAMES = {"BPEModel": BPEModel, "BPETokenizer": BPETokenizer, "Source": Source, "WordCounts": WordCounts, "np": np}
 NAMES |= {"accelerate": accelerate, "analysis": analysis, "Pattern": Pattern, "count": count}
-NAMES |= {"editing": editing, "train": train, "MODEL": MODEL, "COLUMN": Column()}
-NAMES |= {"TOKENIZER": TOKENIZER, "WITH_ENDS": WITH_ENDS}
+NAMES |= {"editing": editing, "train": train, "MODEL": MODEL, "COLUMN": Column(), "AutoConfig": AutoConfig}
+NAMES |= {"TOKENIZER": TOKENIZER, "WITH_ENDS": WITH_ENDS, "NormalizedTexts": NormalizedTexts}
 # Exception → calls → a part of the message.
 CALLS = {
     ValueError: {
@@ -209,6 +211,11 @@ CALLS = {
         'train(["no+such::other://a"], 300)': "Protocol not known: other",
         'BPETokenizer.train(["low"], 300, normalizer="nfc")': "expected one of None, 'NFC'",
         'BPETokenizer.train(["low"], 300, padding_side="center")': "one of 'left', 'right', got",
+        'BPETokenizer.train(NormalizedTexts(["low"]), 260, normalizer="Lowercase")': (
+            "the texts are NormalizedTexts of 'NFC'; give the same"
+        ),
+        'BPETokenizer.register_for_auto_class("AutoModel")': "auto_class: expected 'AutoTokenizer', got 'AutoModel'",
+        "BPETokenizer.register_for_auto_class(AutoConfig)": "auto_class: expected 'AutoTokenizer', got 'AutoConfig'",
         'BPETokenizer("tokenizer.json")': r"write BPETokenizer\.from_pretrained\('\.'\)",
         'BPETokenizer("saved")': r"write BPETokenizer\.from_pretrained\('saved'\)",
         'BPETokenizer("Qwen/Qwen3-0.6B")': r"from_pretrained\('Qwen/Qwen3-0\.6B'\)",
@@ -218,6 +225,7 @@ CALLS = {
         ),
         'BPETokenizer.from_pretrained("saved.tiktoken")': r"BPETokenizer\.convert_from\('saved\.tik",
         'BPETokenizer.convert_from("saved", format="ggml")': "unknown format 'ggml': expected one of",
+        'TOKENIZER.convert_to("x.json", format="tekken")': "the format tekken is only read; expected one of hf, ",
         'TOKENIZER.convert_to("x.bin")': r"a file that ends in \.gguf .*got 'x\.bin'",
         'TOKENIZER.encode(b"low")': "got b'low'; encode_bytes takes bytes",
         "TOKENIZER(COLUMN)": r"got 0 low .*; give text\.tolist\(\)",

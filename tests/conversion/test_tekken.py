@@ -137,9 +137,3 @@ def test_damaged_file_is_refused_with_its_place(file, edit, message):
     said = error("inspect", file)
     assert said.startswith(f"{file}: ")
     assert message in said
-
-
-def test_format_is_only_read(file, tmp_path):
-    ours = BPETokenizer.convert_from(file)
-    with pytest.raises(ValueError, match="the format tekken is only read; expected one of hf, "):
-        ours.convert_to(tmp_path / "x.json", format="tekken")

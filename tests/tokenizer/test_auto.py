@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import transformers
-from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, train
 from support.cases import case
@@ -327,12 +327,6 @@ def test_a_class_that_nobody_could_import_is_refused(monkeypatch):
     monkeypatch.setattr(sys.modules["__main__"], "Local", Local, raising=False)
     with pytest.raises(ValueError, match=r"Local of __main__ cannot be imported.* move it into an installed module"):
         Local.register_for_auto_class()
-
-
-@pytest.mark.parametrize("auto_class", ["AutoModel", AutoConfig])
-def test_tokenizers_are_registered_for_auto_tokenizer_only(auto_class):
-    with pytest.raises(ValueError, match=r"auto_class: expected 'AutoTokenizer', got 'Auto(Model|Config)'"):
-        BPETokenizer.register_for_auto_class(auto_class)
 
 
 @pytest.mark.usefixtures("registered")

@@ -4,7 +4,7 @@ import json
 import warnings
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from hf_bpe import BPEModel, BPETokenizer
@@ -117,6 +117,12 @@ def test_added_token_with_the_id_of_another_is_refused(write):
     content["added_tokens"] = [{"id": 2, "content": "<s>", **dict.fromkeys(("special", "normalized"), False)}]
     with pytest.raises(ValueError, match="gives '<s>' the id 2, which 'b' has"):
         BPETokenizer.from_pretrained(write(json.dumps(content)))
+
+
+def test_added_tokens_that_become_equal_are_refused(write):
+    folder = write(backend([AddedToken("<a>"), AddedToken("<A>")], normalizer=normalizers.Lowercase()))
+    with pytest.raises(ValueError, match=r"tokenizer\.json: added tokens '<a>' and '<A>' become equal"):
+        BPETokenizer.convert_from(folder / "tokenizer.json")
 
 
 def test_two_tokens_with_one_id_are_refused_beside_two_files(tmp_path):

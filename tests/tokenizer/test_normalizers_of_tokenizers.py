@@ -1,6 +1,5 @@
 """Tokenizers with any supported normalizer are saved, loaded, trained and converted with it."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -33,28 +32,11 @@ def tokenizer(request):
     return BPETokenizer.train(texts, num_merges=40, special_tokens=SPECIALS, normalizer=json.loads(request.param))
 
 
-def test_file_with_tokens_that_become_equal_is_refused(tmp_path):
-    model = dataclasses.replace(train(CORPUS, num_merges=4), normalizer="Lowercase")
-    content = json.loads(BPETokenizer(model=model).backend_tokenizer.to_str())
-    flags = dict.fromkeys(("special", "single_word", "lstrip", "rstrip"), False)
-    flags["normalized"] = True
-    content["added_tokens"] = [{"id": 260, "content": "<a>", **flags}, {"id": 261, "content": "<A>", **flags}]
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps(content), "utf-8")
-    with pytest.raises(ValueError, match=r"tokenizer\.json: added tokens '<a>' and '<A>' become equal"):
-        BPETokenizer.convert_from(path)
-
-
 def test_new_tokenizer_learns_from_normalized_text(tokenizer):
     new = tokenizer.train_new_from_iterator(["LOW low ﬁ", ["Low ﬁ"]], 262)
     assert new.normalizer == tokenizer.normalizer
     texts = NormalizedTexts(["LOW low ﬁ", "Low ﬁ"], SPECIALS, tokenizer.normalizer)
     assert new.model.merges == train([*texts], 262, SPECIALS).merges
-
-
-def test_texts_of_another_normalizer_are_refused():
-    with pytest.raises(ValueError, match="the texts are NormalizedTexts of 'NFC'; give the same"):
-        BPETokenizer.train(NormalizedTexts(["low"]), 260, normalizer="Lowercase")
 
 
 def source_of(kind, texts, folder):
