@@ -188,10 +188,8 @@ def merge_settings(
     settings |= {**_chat_template(files), **overrides}
     if "additional_special_tokens" in settings and not settings.get("extra_special_tokens"):
         settings["extra_special_tokens"] = settings.pop("additional_special_tokens")
-    tokens = [
-        name for name, value in settings.items() if name.endswith("_token") and isinstance(value, str | AddedToken)
-    ]
-    specific = {name: settings.pop(name) for name in tokens if name not in NAMED_TOKENS}
+    unnamed = [name for name in settings if name.endswith("_token") and name not in NAMED_TOKENS]
+    specific = {name: settings.pop(name) for name in unnamed if isinstance(settings[name], str | AddedToken)}
     if isinstance(settings.get("extra_special_tokens"), dict):
         specific |= settings.pop("extra_special_tokens")
     if specific:
