@@ -21,7 +21,7 @@ from hf_bpe.fast._pipeline_slot import PipelineSlot
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._calls.arguments import Call, Inputs
 from hf_bpe.tokenizer._calls.direct import DirectMethods
-from hf_bpe.tokenizer._calls.results import encode_call, warn_of_too_long
+from hf_bpe.tokenizer._calls.encode import encode_call, warn_of_too_long
 from hf_bpe.tokenizer._methods.decoding import cleans_up
 from hf_bpe.tokenizer._methods.shared import SharedMethods
 from hf_bpe.tokenizer._self_types import AnyTokenizer

@@ -31,7 +31,6 @@ from hf_bpe.tokenizer._calls.direct import DirectMethods
 from hf_bpe.tokenizer._hub import HUB_ARGUMENTS, check_repository, repository_to_convert
 from hf_bpe.tokenizer._inherited import CONSTRUCTOR, InheritedMethods
 from hf_bpe.tokenizer._methods.bulk import BulkMethods
-from hf_bpe.tokenizer._methods.calls import CallMethods
 from hf_bpe.tokenizer._methods.conversion import ConversionMethods
 from hf_bpe.tokenizer._methods.decoding import DecodingMethods
 from hf_bpe.tokenizer._methods.editing import EditingMethods
@@ -40,6 +39,7 @@ from hf_bpe.tokenizer._methods.saving import SavingMethods
 from hf_bpe.tokenizer._methods.shared import SharedMethods
 from hf_bpe.tokenizer._methods.state import PipelineCache, StateMethods, WarningsGiven
 from hf_bpe.tokenizer._methods.template import TemplateMethods
+from hf_bpe.tokenizer._methods.transformers_hooks import HookMethods
 from hf_bpe.tokenizer._options import (
     RESTORED,
     LoadingOptions,
@@ -73,7 +73,7 @@ class BPETokenizer(
     ConversionMethods,
     SavingMethods,
     # What transformers calls.
-    CallMethods,
+    HookMethods,
     DecodingMethods,
     TemplateMethods,
     StateMethods,

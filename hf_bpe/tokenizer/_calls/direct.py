@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hf_bpe.encoding._lazy_encodings import DeferredEncodings
 from hf_bpe.formats._decoder import INVALID_ID_ERRORS
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.tokenizer._calls.results import batch_encoding, encode_again
-from hf_bpe.tokenizer._calls.rows import are_usual, can_pad, encode_rows, pad_encoded
+from hf_bpe.tokenizer._calls.encode import batch_encoding, encode_again
+from hf_bpe.tokenizer._calls.usual_calls import are_usual, can_pad, encode_rows, pad_encoded
 from hf_bpe.tokenizer._self_types import AnyTokenizer
 
 _COLUMNS = ["input_ids", "attention_mask"]

@@ -1,4 +1,4 @@
-"""Calls of the tokenizer: encode all texts at once, lay out the ids in rows, and return a `BatchEncoding`.
+"""Calls with any options: encode all texts at once, lay out the ids in rows, and return a `BatchEncoding`.
 
 transformers routes every `__call__` and `encode` to `_encode_plus`. This implementation returns what transformers'
 Python tokenizers return, and also what fast tokenizers return: offsets, words, overflowing windows. Ids given instead

@@ -1,4 +1,4 @@
-"""Texts to ids and tokens, as transformers has them: calls, `encode`, `tokenize`."""
+"""What transformers calls to encode text: `_encode_plus`, `_tokenize`, `truncate_sequences` and others."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from hf_bpe.tokenizer._calls.arguments import (
     encoder_allowing,
 )
 from hf_bpe.tokenizer._calls.direct import OF_TEXT_OR_IDS
-from hf_bpe.tokenizer._calls.results import encode_call
+from hf_bpe.tokenizer._calls.encode import encode_call
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
 _HOOKS_OF_A_TOKEN = {"_convert_token_to_id", "_convert_token_to_id_with_added_voc"}
 
 
-class CallMethods(OwnTokenizer):
+class HookMethods(OwnTokenizer):
     """The methods that encode for transformers, which routes every call, and most of `encode`, to `_encode_plus`."""
 
     def _switch_to_input_mode(self) -> None:

@@ -1,4 +1,4 @@
-"""Calls for single texts, or lists of them, and padding of encoded rows, with the usual options."""
+"""Calls with the usual options, which the core answers in one step, and padding of encoded rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hf_bpe.encoding._lazy_encodings import DeferredEncodings, EncodedTexts, Enc
 from hf_bpe.encoding._native_paths import encode_to_row_arrays, encode_to_rows
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._template import check_start
-from hf_bpe.tokenizer._calls.results import DIRECT_TENSORS, as_tensor, batch_encoding, lazy_encodings, warn_of_too_long
+from hf_bpe.tokenizer._calls.encode import DIRECT_TENSORS, as_tensor, batch_encoding, lazy_encodings, warn_of_too_long
 
 _VALUES: dict[str, tuple[object, ...]] = {
     "add_special_tokens": (True, False),
