@@ -1,4 +1,4 @@
-"""Train, use, measure, edit and convert byte-level BPE tokenizers, native to Hugging Face transformers.
+"""Train, use, measure, edit and convert BPE tokenizers, native to Hugging Face transformers.
 
 Importing this registers `BPETokenizer` with `transformers.AutoTokenizer`; it imports neither torch nor, until
 `BPETokenizer` is asked for, transformers.

@@ -1,4 +1,4 @@
-"""BPEModel: a byte-level BPE model, independent of any file format and library.
+"""BPEModel: a BPE model of bytes or of characters, independent of any file format and library.
 
 Training makes one, `BPETokenizer` uses one, every converter reads or writes one. It is validated when it is created, so
 any function that takes a BPEModel may rely on it.

@@ -82,7 +82,7 @@ class BPETokenizer(
     metaclass=TokenizerType,
     backend="python",
 ):
-    """A byte-level BPE tokenizer for transformers, from a `BPEModel` or from GPT-2's two files.
+    """A BPE tokenizer for transformers, of bytes or of characters, from a `BPEModel` or from GPT-2's two files.
 
     Args:
         vocab_file: the path of `vocab.json`.

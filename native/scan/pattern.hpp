@@ -1,5 +1,4 @@
-// The split patterns: the named ones of hf_bpe/pretokenizers/_patterns.py, with what tells the ones of a family apart,
-// and any others.
+// Split patterns: the named ones of hf_bpe/pretokenizers/_named_patterns.py with what tells families apart, and others.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Splits text into pre-tokens by the named patterns of hf_bpe/pretokenizers/_patterns.py.
+// Splits text into pre-tokens by the named patterns of hf_bpe/pretokenizers/_named_patterns.py.
 // There are two implementations with the same results. `next_pre_token` matches a pattern character by character, for
 // any text. `Scanner` splits text 64 bytes at a time (windows.hpp), with the vector instructions of the machine, and
 // uses `next_pre_token` for the rest.

@@ -22,7 +22,7 @@ class Ranges:
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """The characters with a property of Unicode 16.0, by one of the names in `_properties.PROPERTIES`."""
+    """The characters with a property of Unicode 16.0, by one of the names in `properties.PROPERTIES`."""
 
     name: str
 
