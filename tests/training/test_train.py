@@ -36,8 +36,8 @@ def test_merges_and_ids_are_those_of_the_definition(documents, num_merges, patte
 
 
 def test_a_pattern_is_parsed_once(monkeypatch):
-    patterns, form = [], _pattern.canonical_form
-    monkeypatch.setattr(_pattern, "canonical_form", lambda pattern: patterns.append(pattern) or form(pattern))
+    patterns, form = [], _pattern._canonical_form
+    monkeypatch.setattr(_pattern, "_canonical_form", lambda pattern: patterns.append(pattern) or form(pattern))
     train(CORPUS, 260, ["<|x|>"], pattern=[Split(r"^\w+|\W+|\w+")])
     assert len(patterns) == 1
 
