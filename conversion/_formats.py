@@ -29,7 +29,7 @@ from hf_bpe.formats._folder.verify import verify_folder
 from hf_bpe.formats._format import Format, Hints
 from hf_bpe.formats._pipeline import without_idle_ignore_merges
 from hf_bpe.formats._settings import NAMED_TOKENS
-from hf_bpe.formats._verification.mismatch import Comparison, check_ids, check_offsets, verify_file
+from hf_bpe.formats._verification.mismatch import MismatchSearch, check_ids, check_offsets, verify_file
 from hf_bpe.formats._verification.sides import side_of_file
 
 _FORMATS = (hf_folder, text, gpt2, gguf, tokenizer_json, tiktoken)
@@ -234,7 +234,7 @@ def write(
                 written_side = verify_file(reduced, staged, chosen, files)
             if against is not None and not drop:
                 name, original = f"{chosen.name}, read back,", side_of_file(*against, definition)
-                check_ids(name, Comparison(original, written_side), files)
+                check_ids(name, MismatchSearch(original, written_side), files)
                 if "trim_offsets" in chosen.carries:
                     check_offsets(name, original, written_side)
             if chosen is hf_folder.FORMAT and check_folder is not None:

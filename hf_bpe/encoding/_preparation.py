@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SPACE_BYTES = SPACE.encode()
 
 
-class Segment(NamedTuple):
+class PreparedSegment(NamedTuple):
     """An added token in the raw text, or the normalized text between two of them."""
 
     data: bytes  # the normalized text, or that of the added token, in UTF-8
@@ -113,7 +113,7 @@ class Preparation:
             at = text.find(_SPACE_BYTES, at + 1)
         return np.unique(np.searchsorted(begins, places, "right") - 1)
 
-    def segments(self, text: str, options: Options, *, aligned: bool = False) -> Iterator[Segment]:
+    def segments(self, text: str, options: Options, *, aligned: bool = False) -> Iterator[PreparedSegment]:
         """Yield the segments of a text without lone surrogates, see `as_str`."""
         position = 0
         for start, stop, token_id in self.splitter.spans(text, split_special_tokens=options.split_special_tokens):
@@ -125,7 +125,7 @@ class Preparation:
                 data, *alignment = self.normalizer.align(raw)
             else:
                 data = utf8(self.normalizer.apply(raw))
-            yield Segment(data, token_id, start, stop, position, *alignment)
+            yield PreparedSegment(data, token_id, start, stop, position, *alignment)
             position += len(data)
 
 

@@ -22,7 +22,7 @@ from hf_bpe.encoding._encoder import (
     as_str,
     characters_of_bytes,
 )
-from hf_bpe.encoding._preparation import Preparation, Segment
+from hf_bpe.encoding._preparation import Preparation, PreparedSegment
 from hf_bpe.normalizers._backend import utf8
 from hf_bpe.normalizers._steps import SPACE
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
@@ -162,7 +162,7 @@ class PreparedEncoder(Encoder):
         ids, offsets = encode_each(np.array(kinds, np.uint8), encode)
         return ids, offsets[np.cumsum([0, *map(len, prepared)])]
 
-    def _options(self, options: Options, segments: list[tuple[int, Segment]], *, is_first: bool) -> Options:
+    def _options(self, options: Options, segments: list[tuple[int, PreparedSegment]], *, is_first: bool) -> Options:
         """Return the options of segments, each with the number of its text, of which the first may continue another."""
         options = options.for_parts((number, segment.position) for number, segment in segments)
         return options if is_first else options._replace(continued=self.preparation.tells_starts)

@@ -17,7 +17,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.json_reading import read_json_object
 from hf_bpe.formats._folder.files import CONFIG_FILE, TOKENIZER_FILE
-from hf_bpe.formats._verification.mismatch import Comparison, Mismatch
+from hf_bpe.formats._verification.mismatch import Mismatch, MismatchSearch
 from hf_bpe.formats._verification.sides import Side, side_of_loaded
 from hf_bpe.normalizers._backend import panics_as_errors
 from hf_bpe.normalizers._steps import is_bounded
@@ -102,7 +102,7 @@ def _auto_tokenizer_problem(tokenizer: OwnTokenizer, folder: Path) -> str | None
         return None
     kind = type(chosen).__name__
     saved, loaded = side_of_loaded(tokenizer, "saved"), side_of_loaded(chosen, kind)
-    mismatch = Comparison(saved, loaded, skip_refused=True).find()
+    mismatch = MismatchSearch(saved, loaded, skip_refused=True).find()
     if mismatch is None:
         return None
     return f"load the tokenizer as {kind}, which gives wrong ids: {mismatch}\n"
@@ -132,7 +132,7 @@ def _compare(folder: Path, tokenizer: object, definition: Definition | None) -> 
     some = dict(islice(added.items(), _MAX_ADDED_TOKENS))
     common = Definition(BPEModel({}, [], drop_missing_bytes=True), some) if definition is None else definition
     first, second = (Side(side.name, side.peer, common) for side in (of_file, chosen))
-    mismatch = Comparison(first, second, max_tokens=0 if definition is None else None).find()
+    mismatch = MismatchSearch(first, second, max_tokens=0 if definition is None else None).find()
     if mismatch is None:
         return None, SAME
     return mismatch, SAME_IN_TEXT if mismatch.added else OTHERS

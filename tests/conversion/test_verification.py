@@ -13,7 +13,7 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPETokenizer, conversion, train
 from hf_bpe.conversion import Definition, Peer
-from hf_bpe.formats._verification.mismatch import Comparison, model_difference
+from hf_bpe.formats._verification.mismatch import MismatchSearch, model_difference
 from hf_bpe.formats._verification.sides import side_of, side_of_file, side_of_pattern
 from hf_bpe.pretokenizers import NAMES
 from support.cases import case
@@ -37,7 +37,7 @@ def sides(first, second):
 
 
 def find_mismatch(first, second, files=()):
-    return Comparison(first, second).find(files)
+    return MismatchSearch(first, second).find(files)
 
 
 def template(*between):
@@ -177,7 +177,7 @@ def test_errors_of_a_writer_are_found_before_files_are_moved(data, model, tmp_pa
 VERIFYING = (
     "hf_bpe.conversion._formats:verify_file",
     "hf_bpe.conversion._formats:verify_folder",
-    "hf_bpe.formats._verification.mismatch:Comparison.find",
+    "hf_bpe.formats._verification.mismatch:MismatchSearch.find",
 )
 
 

@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.formats._folder.verify import LoadedFile
-from hf_bpe.formats._verification.mismatch import Comparison
+from hf_bpe.formats._verification.mismatch import MismatchSearch
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts
 from hf_bpe.pretokenizers import Pattern, Split
@@ -58,17 +58,17 @@ def test_stress_texts_leave_out_characters_with_missing_bytes():
 def test_texts_that_the_tokenizer_refuses_are_left_out():
     few = BPEModel({97: b"a", 120: b"x", 256: b"<x>"}, [], ["<x>"])
     sides = [side_of_loaded(BPETokenizer(model=model), "") for model in (few, BPEModel(BYTES, []))]
-    mismatch = Comparison(*sides, skip_refused=True).find()
+    mismatch = MismatchSearch(*sides, skip_refused=True).find()
     assert (mismatch.text, mismatch.rows) == ("<x>", (("", "[256 b'<x>']"), ("", "[60 b'<', 120 b'x', 62 b'>']")))
-    assert "fails: the vocabulary has no token for the byte" in str(Comparison(*sides).find())
+    assert "fails: the vocabulary has no token for the byte" in str(MismatchSearch(*sides).find())
     twin = [side_of_loaded(BPETokenizer(model=few), "") for _ in range(2)]
-    assert Comparison(*twin).find() is None
+    assert MismatchSearch(*twin).find() is None
 
     def broken(texts, added):
         raise TypeError("broken")
 
     side = dataclasses.replace(twin[0], peer=twin[0].peer._replace(encode=broken))
-    assert "fails: broken" in str(Comparison(side, twin[1], skip_refused=True).find())
+    assert "fails: broken" in str(MismatchSearch(side, twin[1], skip_refused=True).find())
 
 
 def other_vocab(tokenizer):

@@ -14,7 +14,7 @@ from hf_bpe._utils import input_files
 from hf_bpe.conversion import _formats as formats
 from hf_bpe.conversion import _gguf_file as gguf_file
 from hf_bpe.editing import Remap
-from hf_bpe.formats._verification.mismatch import Comparison
+from hf_bpe.formats._verification.mismatch import MismatchSearch
 from hf_bpe.formats._verification.sides import side_of_pattern
 from support.cases import case
 from support.commands import error, run
@@ -64,7 +64,7 @@ READERS = {
     "vocab_file": lambda path, tokenizer: BPETokenizer(path, path),
     "counts": lambda path, tokenizer: WordCounts.load(path),
     "remap": lambda path, tokenizer: Remap.load(path),
-    "verified texts": lambda path, tokenizer: Comparison(*[side_of_pattern("gpt2")] * 2).find([path]),
+    "verified texts": lambda path, tokenizer: MismatchSearch(*[side_of_pattern("gpt2")] * 2).find([path]),
 }
 
 

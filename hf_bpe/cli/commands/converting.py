@@ -200,12 +200,12 @@ def verify(
     format, if that is installed. The first text that differs is printed with its ids and the bytes of each token, and
     the exit code is 1. If the ids agree but their offsets differ, the first such text is printed as a note.
     """
-    from hf_bpe.formats._verification.mismatch import Comparison, find_offset_mismatch, model_difference
+    from hf_bpe.formats._verification.mismatch import MismatchSearch, find_offset_mismatch, model_difference
 
     with phase(f"verifying {first} and {second}"), warnings_said():
         sides = _side(first, hints), _side(second, hints)
-        comparison = Comparison(*sides)
-        mismatch, tried = comparison.find(files or ()), comparison.tried
+        search = MismatchSearch(*sides)
+        mismatch, tried = search.find(files or ()), search.tried
     names = [side.name for side in sides]
     if as_json:
         agreed = {name: tried[name] if mismatch is None else None for name in ("texts", "bytes")}

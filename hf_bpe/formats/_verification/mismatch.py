@@ -91,7 +91,7 @@ def find_offset_mismatch(first: Side, second: Side) -> Mismatch | None:
 
 
 @dataclass
-class Comparison:
+class MismatchSearch:
     """The search for a text for which two sides differ.
 
     The texts are the tokens of both vocabularies, the stress texts (without and with added special tokens, and in
@@ -201,7 +201,7 @@ def check_side(
     """Raise a ValueError if a file or folder, as loaded, has another model, or gives other ids or offsets."""
     if expected.definition is not None and written.definition is not None:
         check_model(name, expected.definition, written.definition.model)
-    check_ids(name, Comparison(expected, written, skip_refused=True, max_tokens=max_tokens), files)
+    check_ids(name, MismatchSearch(expected, written, skip_refused=True, max_tokens=max_tokens), files)
     check_offsets(name, expected, written)
 
 
@@ -215,8 +215,8 @@ def check_model(name: str, expected: Definition, got: BPEModel) -> None:
         raise ValueError(f"{name} gives a different model: {model_difference(model, got)}")
 
 
-def check_ids(name: str, comparison: Comparison, files: Sequence[Path]) -> None:
-    if mismatch := comparison.find(files):
+def check_ids(name: str, search: MismatchSearch, files: Sequence[Path]) -> None:
+    if mismatch := search.find(files):
         raise ValueError(f"{name} gives different ids. {mismatch}")
 
 
