@@ -1,4 +1,4 @@
-"""The ways of the native core that are faster than those of `Encoder`, in which each can be said."""
+"""Fast paths into the native core, each with a fallback through `Encoder`."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def text_encoder(
     template_ids: TemplateIds,
     on_double_start: Callable[[], object] | None,
 ) -> TextEncoder:
-    """Return what encodes one text at a time, with what does not depend on the text looked up once.
+    """Return a function that encodes one text, with options and template bound.
 
     The options are `as_text` if special tokens are split. If the ids of a text begin with the token that the template
     puts first, `on_double_start` is called. For the benchmarks `latency`, `calls` and `servers`.
@@ -121,22 +121,22 @@ def text_encoder(
         return encode_text
     encode_unchanged, is_unchanged = text_encoder(prepared.whole, *arguments), prepared.is_unchanged
 
-    def encode_prepared(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
+    def encode_checked(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
         is_whole = is_unchanged(text, as_text if split_special_tokens else usual)
         return (encode_unchanged if is_whole else encode_text)(text, split_special_tokens, add_special_tokens)
 
     native = native_core()
     if prepared.refusing is None or native is None:
-        return encode_prepared
+        return encode_checked
     encode_at_once = text_encoder(prepared.refusing, *arguments)
     refusal: type[ValueError] = native.MayNotBeNfc
 
-    def encode_looked_up(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
+    def encode_nfc(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
         with suppress(refusal):
             return encode_at_once(text, split_special_tokens, add_special_tokens)
-        return encode_prepared(text, split_special_tokens, add_special_tokens)
+        return encode_checked(text, split_special_tokens, add_special_tokens)
 
-    return encode_looked_up
+    return encode_nfc
 
 
 def encode_to_rows(encoder: Encoder, texts: list[AnyText], options: Options, threads: int, shape: RowShape) -> RowLists:
