@@ -31,7 +31,7 @@ _SEGMENT = 4  # ids that are looked at first for the beginning of a segment
 
 
 class AllowedTokens:
-    """The tokens that may follow ids, for a model with a named pattern or none, and with the normalizer NFC or none.
+    """Answers which tokens may follow ids, for a named pattern or none, and the normalizer NFC or none.
 
     The added tokens have no flags that look at other text. It is a ValueError if this is not known for the tokenizer.
 
@@ -58,7 +58,7 @@ class AllowedTokens:
         }
         for token_id in _ids_with_contents(ordinary, self._added.values()):
             del ordinary[token_id]
-        texts = TokenTexts.of(ordinary)
+        texts = TokenTexts.from_vocab(ordinary)
         self._form = None if model.normalizer is None else NormalForm(texts, self.size)
         if self._form is not None and self._form.never:
             texts = texts.without(self._form.never)
@@ -72,7 +72,7 @@ class AllowedTokens:
                 f"{_REFUSED}ignore_merges makes tokens that its merges do not make, of whole texts; expected a pattern"
             )
         self._continuations = Continuations(model.pre_tokenizer, texts, self.size)
-        self._after = lru_cache(_TAILS)(self._after_tail)
+        self._after_tail = lru_cache(_TAILS)(self._find_after_tail)
         self._starting_with = lru_cache(_CONTENTS)(self._tokens_starting_with)
         self._added_bits = self._bits(self._added)
         # The beginnings of added tokens with what completes them, and their sizes by their last byte.
@@ -116,17 +116,17 @@ class AllowedTokens:
             or bool(self.after(ids).any())
         )
 
-    def _after_ids(self, ids: Sequence[int]) -> _After:
+    def _after_ids(self, ids: Sequence[int]) -> _NextTokens:
         tail_ids = self._tail(ids)
         if tail_ids is None:
-            return _After(self._none(), False, ())
-        after = self._after(tuple(tail_ids))
+            return _NextTokens(self._none(), False, ())
+        after = self._after_tail(tuple(tail_ids))
         bits = self._without_completions(after.bits, ids)
         if self._form is not None:
             bits = bits & (self._form.after(self._last_segment(ids)) | self._added_bits)
         return after._replace(bits=bits)
 
-    def _after_tail(self, tail_ids: tuple[int, ...]) -> _After:
+    def _find_after_tail(self, tail_ids: tuple[int, ...]) -> _NextTokens:
         tail = [*map(self._ordinary.__getitem__, tail_ids)]
         end, ends = 0, []
         for token, first, second in zip(tail, tail_ids, tail_ids[1:], strict=False):
@@ -135,7 +135,7 @@ class AllowedTokens:
         words = () if self._whole_words is None else self._whole_words.find(tail)
         context = find_context(b"".join(tail), ends, words)
         if context is None:
-            return _After(self._none(), False, ())
+            return _NextTokens(self._none(), False, ())
         after = self._continuations.after(context)
         allowed = after.apart
         to_be_continued: tuple[int, ...] = ()
@@ -154,7 +154,7 @@ class AllowedTokens:
                 )
         if after.is_complete:
             allowed = allowed | self._added_bits
-        return _After(allowed, after.is_complete, to_be_continued)
+        return _NextTokens(allowed, after.is_complete, to_be_continued)
 
     @cached_property
     def _ids_of_tokens(self) -> dict[bytes, int]:
@@ -253,8 +253,8 @@ class AllowedTokens:
         return np.zeros((self.size + 7) // 8, np.uint8)
 
 
-class _After(NamedTuple):
-    """The tokens that may follow ids."""
+class _NextTokens(NamedTuple):
+    """The tokens that may follow some last ids, and whether the text may end there."""
 
     bits: Bits
     is_complete: bool  # whether the text may end

@@ -21,7 +21,7 @@ from hf_bpe.encoding._native_paths import lacks_bytes
 from hf_bpe.encoding._token_bytes import byte_decoder, bytes_of_known
 from hf_bpe.pretokenizers._byte_level import is_utf8
 
-_LONG = 48  # bytes without a safe cut from which on a settled one is searched for
+_MIN_UNCUT = 48  # bytes without a safe cut from which on a settled one is searched for
 
 
 class Healing(NamedTuple):
@@ -117,7 +117,7 @@ class CanonicalIds:
             if self._encoder.encode(data, self._options) == row[start:stop] and is_utf8(data):
                 longest = stop
             cut = self._encoder.find_last_cut(data, self._options)
-            if cut == 0 and len(data) > _LONG:
+            if cut == 0 and len(data) > _MIN_UNCUT:
                 cut = len(decoded[0][: self._settled_cuts.find_last(decoded[0])].encode())
             if cut > 0:
                 kept = self._number_of_kept(row[start:stop], data[:cut])
@@ -285,7 +285,7 @@ def _kept_in_all(allowed: AllowedTokens, ids: list[int]) -> int:
 
 
 def _extended(allowed: AllowedTokens, before: list[int], cover: _Cover, byte: bytes) -> list[_Cover]:
-    """Return what covers one byte more, after the ids before."""
+    """Extend a cover by one byte, after the ids before, in every way that is allowed."""
     prefix = cover.prefix + byte
     start, stop = allowed.span(prefix)
     ids = allowed.sorted_ids[start:stop]

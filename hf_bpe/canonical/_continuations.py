@@ -34,7 +34,7 @@ from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 _CAP = 3
 _SPECIFIC = 1 << 20
 _CONTEXTS = 1 << 10  # results that are kept
-_FOLLOWING = {
+_FOLLOWUP_SAMPLES = {
     "letter": ("", "z", "Z", "\u4e2d", "\u0301", "\u30fc"),
     "suffix": ("", "z", "Z", "\u4e2d", "\u0301", "l", "e", "s"),
     "number": ("", "1", "11"),
@@ -42,8 +42,8 @@ _FOLLOWING = {
     "sign": ("", "z", "zz", "Z", "\u4e2d", "!", "/", "\n", " "),
     "apostrophe": ("", "z", "Z", "!", "'", "\n", "s", "d", "l", "ll", "v", "ve", "r", "re", "S", "LL"),
 }
-_AFTER_MANY_RUNS = {**_FOLLOWING, "letter": ("", "z"), "number": ("",), "sign": ("", "!", "\n")}
-_MANY = 3  # runs
+_FEWER_SAMPLES = {**_FOLLOWUP_SAMPLES, "letter": ("", "z"), "number": ("",), "sign": ("", "!", "\n")}
+_MANY_RUNS = 3
 
 
 class Context(NamedTuple):
@@ -57,8 +57,8 @@ class Context(NamedTuple):
     words: tuple[tuple[int, int], ...]
 
 
-class Allowed(NamedTuple):
-    """The tokens that may follow a text."""
+class NextTokens(NamedTuple):
+    """The tokens that may follow a text, split by whether a pre-token ends before them."""
 
     apart: Bits  # tokens before which a pre-token may end
     joined: Bits  # tokens that may continue the last pre-token
@@ -70,11 +70,11 @@ class Continuations:
 
     def __init__(self, pattern: Pattern, tokens: TokenTexts, size: int) -> None:
         self._splitter = make_encoder(BPEModel.of({i: bytes([i]) for i in range(256)}, [], (), pattern))
-        self._groups = lru_cache(2)(lambda is_late: _Groups.of(tokens, size, is_late=is_late))
-        self.after = lru_cache(_CONTEXTS)(self._after)
+        self._groups = lru_cache(2)(lambda after_apostrophe: _Groups.from_tokens(tokens, size, after_apostrophe))
+        self.after = lru_cache(_CONTEXTS)(self._find_next)
 
-    def _after(self, context: Context) -> Allowed:
-        """Return the tokens that may follow a text of a kind."""
+    def _find_next(self, context: Context) -> NextTokens:
+        """Find the tokens that may follow a text of a kind, by splitting one text for each group of tokens."""
         groups = self._groups(b"'" in context.sample[-4:])
         decoded = decode_beginning(context.sample)
         assert decoded is not None
@@ -87,7 +87,7 @@ class Continuations:
                 allowed[way, following.owners[is_possible & (joined == bool(way))]] = True
         is_known = groups.of_token >= 0
         apart, within = (np.packbits(row[groups.of_token] & is_known) for row in allowed)
-        return Allowed(apart, within, bool(allowed[:, -1].any()))
+        return NextTokens(apart, within, bool(allowed[:, -1].any()))
 
     def _split(
         self, texts: list[bytes], before: int, sizes: npt.NDArray[np.int64], context: Context
@@ -125,10 +125,10 @@ class Continuations:
         return joined, is_possible
 
 
-class _Following(NamedTuple):
-    """Tokens that may follow a text."""
+class _TestTexts(NamedTuple):
+    """Texts to be split after a context, some for each group of tokens."""
 
-    texts: list[bytes]  # tokens, each with some text after it
+    texts: list[bytes]  # a token of each group, with each kind of text after it
     sizes: npt.NDArray[np.int64]  # the number of bytes of each token
     owners: npt.NDArray[np.int64]  # the number of its group
 
@@ -138,16 +138,16 @@ class _Groups(NamedTuple):
 
     of_token: npt.NDArray[np.int64]  # the group of each id, -1 for none
     samples: list[bytes]  # a token of each group
-    # What may follow a text that does not end inside a character; the last group is that of no token
-    following: _Following
+    # After a text that does not end inside a character; the last group is that of no token
+    following: _TestTexts
 
     @classmethod
-    def of(cls, tokens: TokenTexts, size: int, *, is_late: bool) -> _Groups:
-        """Return the groups; `is_late` says whether a contraction may have begun before a token."""
+    def from_tokens(cls, tokens: TokenTexts, size: int, after_apostrophe: bool) -> _Groups:
+        """Group tokens; `after_apostrophe` says whether a contraction may have begun before a token."""
         numbers: dict[object, int] = {}
         of_token = np.full(size, -1, np.int64)
         samples: list[bytes] = []
-        keys = _keys(tokens, is_late)
+        keys = _class_signatures(tokens, after_apostrophe)
         groups = []
         for token, key in zip(tokens.tokens, keys, strict=True):
             number = -1 if key is None else numbers.setdefault(key, len(numbers))
@@ -155,29 +155,30 @@ class _Groups(NamedTuple):
                 samples.append(token)
             groups.append(number)
         of_token[tokens.ids] = groups
-        starts = [(number, b"", token) for number, token in enumerate(samples) if not _continues(token)]
-        return cls(of_token, samples, _following_all([*starts, (len(samples), b"", b"")], is_late))
+        starts = [(number, b"", token) for number, token in enumerate(samples) if not _begins_inside_character(token)]
+        return cls(of_token, samples, _make_test_texts([*starts, (len(samples), b"", b"")], after_apostrophe))
 
-    def complete(self, text: bytes, partial: bytes) -> _Following:
-        """Return what may follow a text that ends with a part of a character."""
-        tokens = [(number, partial, token) for number, token in enumerate(self.samples) if _continues(token)]
-        return _following_all(tokens, b"'" in text[-4:])
+    def complete(self, text: bytes, partial: bytes) -> _TestTexts:
+        """Make the test texts after a text that ends with a part of a character."""
+        samples = enumerate(self.samples)
+        tokens = [(number, partial, token) for number, token in samples if _begins_inside_character(token)]
+        return _make_test_texts(tokens, b"'" in text[-4:])
 
 
-def _following_all(tokens: Iterable[tuple[int, bytes, bytes]], is_late: bool) -> _Following:
+def _make_test_texts(tokens: Iterable[tuple[int, bytes, bytes]], after_apostrophe: bool) -> _TestTexts:
     texts, sizes, owners = [], [], []
     for number, partial, token in tokens:
         decoded = decode_beginning(partial + token)
         if decoded is None:
             continue
-        for more in _following(*decoded, is_late) if token else [b""]:
+        for more in _sample_followups(*decoded, after_apostrophe) if token else [b""]:
             texts.append(token + more)
             sizes.append(len(token))
             owners.append(number)
-    return _Following(texts, np.array(sizes, np.int64), np.array(owners, np.int64))
+    return _TestTexts(texts, np.array(sizes, np.int64), np.array(owners, np.int64))
 
 
-def _continues(token: bytes) -> bool:
+def _begins_inside_character(token: bytes) -> bool:
     return token[0] & 0xC0 == 0x80
 
 
@@ -197,7 +198,7 @@ def find_context(
     sample, places = bytearray(), []
     in_sample = {0: 0}  # place in the text → place in the sample, where it may be cut
     at = 0
-    for _, begin, end, is_counted in _class_runs(whole, is_late=False):
+    for _, begin, end, is_counted in _class_runs(whole, False):
         kept = end if is_counted else min(end, begin + _CAP)
         typical = _typical(whole, begin)
         for index in range(begin, end):
@@ -226,8 +227,8 @@ def find_context(
     return Context(bytes(sample), tuple(places), pairs)
 
 
-def _group(token: bytes, is_late: bool) -> object:
-    """Return what tokens have in common that patterns do not tell apart; None if no text has the token."""
+def _class_signature(token: bytes, after_apostrophe: bool) -> object:
+    """Return the signature of a token, equal for tokens that patterns do not tell apart; None if no text has it."""
     inside = 0
     while inside < len(token) and token[inside] & 0xC0 == 0x80:
         inside += 1
@@ -237,17 +238,17 @@ def _group(token: bytes, is_late: bool) -> object:
     whole, partial = decoded
     runs = tuple(
         (kind, end - begin if is_counted else min(end - begin, _CAP))
-        for kind, begin, end, is_counted in _class_runs(whole, is_late=is_late)
+        for kind, begin, end, is_counted in _class_runs(whole, after_apostrophe)
     )
     return token[:inside], runs, partial
 
 
-def _keys(tokens: TokenTexts, is_late: bool) -> list[object]:
-    """Return what tokens of a group have in common, see `_group`; for most tokens it is found for all at once."""
+def _class_signatures(tokens: TokenTexts, after_apostrophe: bool) -> list[object]:
+    """Return what `_class_signature` returns for each token, but most of them in one pass over all characters."""
     classes = class_array()[tokens.codes]
     is_counted = np.zeros(256, bool)
     is_counted[[*counted_classes()]] = True
-    # A character is left out if it follows as many of its class as are told apart.
+    # A character is left out after _CAP of its class, as patterns tell no longer runs apart, unless lengths count.
     is_first = np.zeros(len(classes), bool)
     is_first[tokens.begins[tokens.begins < len(classes)]] = True
     is_run = np.zeros(len(classes), np.int64)
@@ -260,10 +261,10 @@ def _keys(tokens: TokenTexts, is_late: bool) -> list[object]:
     stops = np.r_[0, ends][tokens.begins + tokens.sizes].tolist()
     starts = np.r_[0, ends][tokens.begins].tolist()
     keys: list[object] = [kept[start:stop] for start, stop in zip(starts, stops, strict=True)]
-    is_apart = tokens.have(ord("'")) | ~tokens.are_text
+    is_apart = tokens.have(ord("'")) | ~tokens.are_text  # which classes alone do not describe
     for number in np.flatnonzero(is_apart).tolist():
-        keys[number] = _group(tokens.tokens[number], is_late)
-    if is_late:
+        keys[number] = _class_signature(tokens.tokens[number], after_apostrophe)
+    if after_apostrophe:
         groups: dict[tuple[bytes, bytes], object] = {}
         is_suffix = np.isin(tokens.codes, [*map(ord, SUFFIXES)])
         begins_so = np.zeros(len(keys), bool)
@@ -273,18 +274,18 @@ def _keys(tokens: TokenTexts, is_late: bool) -> list[object]:
             letters = tokens.codes[begin : begin + (2 if size > 1 and is_suffix[begin + 1] else 1)]
             shape = classes[begin : begin + size].tobytes(), letters.tobytes()
             if shape not in groups:
-                groups[shape] = _group(tokens.tokens[number], is_late)
+                groups[shape] = _class_signature(tokens.tokens[number], after_apostrophe)
             keys[number] = groups[shape]
     return keys
 
 
-def _class_runs(text: str, *, is_late: bool) -> list[tuple[int, int, int, bool]]:
+def _class_runs(text: str, after_apostrophe: bool) -> list[tuple[int, int, int, bool]]:
     """Return class, begin and end of runs of one class, and whether their lengths count."""
     table, counted = class_list(), counted_classes()
     runs = []
     begin, kind = 0, -1
     for index, char in enumerate(text):
-        new = _SPECIFIC + ord(char) if _is_specific(text, index, is_late) else table[ord(char)]
+        new = _SPECIFIC + ord(char) if _is_specific(text, index, after_apostrophe) else table[ord(char)]
         if new != kind:
             if index:
                 runs.append((kind, begin, index, kind >= _SPECIFIC or kind in counted))
@@ -301,21 +302,22 @@ def _typical(text: str, index: int) -> bytes:
     return class_members()[class_list()[ord(text[index])]]
 
 
-def _is_specific(text: str, index: int, is_late: bool) -> bool:
-    """Say whether a letter may belong to a contraction; `is_late` says that one may have begun before the text."""
+def _is_specific(text: str, index: int, after_apostrophe: bool) -> bool:
+    """Say whether a letter may belong to a contraction, with `after_apostrophe` of an apostrophe before the text."""
     if text[index] not in SUFFIXES:
         return False
-    return "'" in text[max(index - 2, 0) : index] or (is_late and (index == 0 or (index == 1 and text[0] in SUFFIXES)))
+    is_early = index == 0 or (index == 1 and text[0] in SUFFIXES)  # contractions have one letter or two
+    return "'" in text[max(index - 2, 0) : index] or (after_apostrophe and is_early)
 
 
-def _following(text: str, partial: bytes, is_late: bool) -> list[bytes]:
-    """Return texts of all kinds that may follow."""
-    after = _AFTER_MANY_RUNS if len(_class_runs(text, is_late=is_late)) >= _MANY else _FOLLOWING
+def _sample_followups(text: str, partial: bytes, after_apostrophe: bool) -> list[bytes]:
+    """Return a text of each kind that may follow."""
+    after = _FEWER_SAMPLES if len(_class_runs(text, after_apostrophe)) >= _MANY_RUNS else _FOLLOWUP_SAMPLES
     if not partial:
-        return [more.encode() for more in after[_ending(text, is_late)]]
+        return [more.encode() for more in after[_ending(text, after_apostrophe)]]
     completed = []
     for done in completions(partial):
-        kind = _ending((partial + done).decode(), is_late)
+        kind = _ending((partial + done).decode(), after_apostrophe)
         completed += [done + more.encode() for more in after[kind]]
     return completed
 
@@ -329,6 +331,6 @@ def _ending_class(char: str) -> str:
     return next((kind for kind, expression in kinds.items() if regex.match(expression, char)), "sign")
 
 
-def _ending(text: str, is_late: bool) -> str:
+def _ending(text: str, after_apostrophe: bool) -> str:
     kind = _ending_class(text[-1])
-    return "suffix" if kind == "letter" and (is_late or "'" in text[-3:-1]) else kind
+    return "suffix" if kind == "letter" and (after_apostrophe or "'" in text[-3:-1]) else kind

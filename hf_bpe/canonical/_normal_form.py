@@ -29,7 +29,7 @@ class NormalForm:
     Attributes:
         never: the ids of tokens that no text in the form has.
 
-    >>> form = NormalForm(TokenTexts.of({0: b"e", 1: "\u0301".encode(), 2: "e\u0301".encode(), 3: b"\xcc"}), 4)
+    >>> form = NormalForm(TokenTexts.from_vocab({0: b"e", 1: "\u0301".encode(), 2: "e\u0301".encode(), 3: b"\xcc"}), 4)
     >>> form.never, np.unpackbits(form.after(b"e"), count=4)
     ({2}, array([1, 0, 1, 1], dtype=uint8))
     """

@@ -19,7 +19,7 @@ _SEPARATOR = b"\xff"  # ends an incomplete character
 class TokenTexts(NamedTuple):
     r"""Tokens as characters.
 
-    >>> texts = TokenTexts.of({7: b"ab", 8: "\xe9".encode()[:1]})
+    >>> texts = TokenTexts.from_vocab({7: b"ab", 8: "\xe9".encode()[:1]})
     >>> texts.codes.tolist() == [ord("a"), ord("b"), 0xDCC3], texts.are_text.tolist()
     (True, [True, False])
     """
@@ -35,7 +35,7 @@ class TokenTexts(NamedTuple):
     are_text: npt.NDArray[np.bool_]  # whether each token is UTF-8
 
     @classmethod
-    def of(cls, vocab: Mapping[int, bytes]) -> TokenTexts:
+    def from_vocab(cls, vocab: Mapping[int, bytes]) -> TokenTexts:
         """Return the characters of a vocabulary, by ids."""
         tokens = [*vocab.values()]
         text = _SEPARATOR.join([*tokens, b""]).decode("utf-8", "surrogateescape")
