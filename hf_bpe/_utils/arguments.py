@@ -280,7 +280,7 @@ def _called_name(function: Callable[..., Any], args: Sequence[Any]) -> str:
 def option(default: object, check: Check, record: str = "", **command: object) -> Any:
     """Return a field that functions take by keyword and commands as an option; the docstring of the class explains it.
 
-    `record` is its name in the signature of a model, if it is another one; for `command` see `options_of` of commands.
+    `record` is its name in the signature of a model, if it is another one; for `command` see `dataclass_options`.
     """
     return field(default=default, metadata={"check": check, "record": record, "command": command})
 

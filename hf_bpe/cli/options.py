@@ -37,8 +37,8 @@ def option(help: str, *names: str, panel: str | None = None, **settings: Any) ->
     return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
 
 
-def options_of(options: type, **settings: Any) -> Options:
-    """Return name → annotation and default of the options of a command that are fields of a dataclass.
+def dataclass_options(options: type, **settings: Any) -> Options:
+    """Make options of a command from the fields of a dataclass.
 
     The help is the first sentence of a field's paragraph, and `more`. Another type on the command line, whose default
     is None, is `kind`; `is_size` is for numbers such as 2Ki. All else, and `settings` for all fields, `option` takes.
@@ -59,10 +59,10 @@ def options_of(options: type, **settings: Any) -> Options:
     return made
 
 
-def takes(
+def with_command_options(
     make: Callable[..., object], options: Options | None = None, *, parameter: str = ""
 ) -> Callable[[Function], Function]:
-    """Return a decorator that gives a command options: those without a default first, the others last.
+    """Return a decorator that adds options to a command: those without a default first, the others last.
 
     `make` is called with the values of the options by name; these are by default its parameters. Its result is the
     `parameter` of the command, in the place of which the options stand.
@@ -100,8 +100,8 @@ def argument(name: str, help: str, **settings: Any) -> Any:
     return typer.Argument(metavar=name, help=help, **settings)
 
 
-class PlainValues:
-    """The conversion of plain values of a parameter; whatever else there is, and every error, is left to typer.
+class FastValues:
+    """Converts simple values of a parameter without pydantic; typer converts all others and reports errors.
 
     From 0.27 on typer converts even a str by pydantic, whose import takes as long as a command.
     """
@@ -116,14 +116,14 @@ class PlainValues:
             if value is None:
                 return () if param.multiple or param.nargs == -1 else None
             if get_origin(kind) is list and isinstance(value, (list, tuple)):
-                return [_plain(get_args(kind)[0], info, each) for each in value]
-            return _plain(kind, info, value)
+                return [_convert_simple(get_args(kind)[0], info, each) for each in value]
+            return _convert_simple(kind, info, value)
         except (TypeError, ValueError, typer.BadParameter):
             return self._by_typer().coerce(value, param=param, ctx=ctx)
 
 
-def _plain(kind: type, info: Any, value: Any) -> object:
-    """Convert a value; raise a ValueError for what is wrong or not plain."""
+def _convert_simple(kind: type, info: Any, value: Any) -> object:
+    """Convert a value; raise a ValueError for what is wrong or not simple."""
     if info.parser is not None:
         return info.parser(value)
     if type(value) is kind or (get_origin(kind) is Literal and value in get_args(kind)):

@@ -20,7 +20,7 @@ from hf_bpe._utils.arguments import Function
 from hf_bpe._version import __version__
 from hf_bpe.cli.errors import error_message, no_such_command, usage_message, words_of_shell
 from hf_bpe.cli.messages import NORMAL, QUIET, VERBOSE, Verbosity, colored_help, log_to_stderr, say
-from hf_bpe.cli.options import EXAMPLE, PlainValues, option, takes
+from hf_bpe.cli.options import EXAMPLE, FastValues, option, with_command_options
 from hf_bpe.cli.panels import write_commands, write_options
 from hf_bpe.cli.tokenizers import DOWNLOAD_HELP, Downloads
 
@@ -32,7 +32,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class _Command:
-    """What commands and the group of them share: colored help, and the conversion of plain values."""
+    """What commands and the group of them share: colored help, and the conversion of simple values."""
 
     def get_help(self, ctx: Any) -> str:
         """Return the help, in colors on a terminal."""
@@ -43,7 +43,7 @@ class _Command:
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
             if "get_runtime_param" in dir(type(param)) and "get_runtime_param" not in vars(param):
-                param.get_runtime_param = functools.partial(PlainValues, param.get_runtime_param)
+                param.get_runtime_param = functools.partial(FastValues, param.get_runtime_param)
         return params
 
 
@@ -164,7 +164,7 @@ def command(
     switches = {name: switch for name, switch in SWITCHES.items() if loads_tokenizer or name != "download"}
 
     def decorate(function: Function) -> Function:
-        run = takes(_set_switches, switches)(function)
+        run = with_command_options(_set_switches, switches)(function)
         app.command(cls=InterruptibleCommand, rich_help_panel=group, **settings)(run)
         return function
 

@@ -20,7 +20,7 @@ from hf_bpe._utils.arguments import Function
 from hf_bpe._utils.input_files import open_stream
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.messages import QUIET, Verbosity, say
-from hf_bpe.cli.options import Options, argument, option, options_of, takes
+from hf_bpe.cli.options import Options, argument, dataclass_options, option, with_command_options
 from hf_bpe.counting._locations import FileFormat
 from hf_bpe.counting._sources import LINE_BYTES, Errors, OnError, Source
 from hf_bpe.reference._options import LearningOptions
@@ -56,7 +56,7 @@ SplitSpecialTokens = Annotated[bool, _text_option("Encode special tokens as ordi
 
 _WORKERS_HELP = "Number of threads or processes; the result does not depend on it."
 STDIN = "-"
-Running = dict[str, Any]
+RunArguments = dict[str, Any]
 """The arguments by name of functions that count text, and perhaps learn merges; see `reads_text`."""
 
 _PROGRESS_HELP = "Show progress bars with rate and time left."
@@ -79,31 +79,31 @@ _READING: Options = {
     "max_document_bytes": (Annotated[int | None, _cap], None),
     "max_line_bytes": (Annotated[int, _line], LINE_BYTES),
 }
-_RUNNING: Options = {
+_RUN_OPTIONS: Options = {
     "workers": (Workers, None),
     "max_memory": (Annotated[str | None, _memory], None),
     "work_dir": (Annotated[Path | None, option(_WORK_HELP, metavar="FOLDER", panel="Machine")], None),
     "progress": (Progress, None),
 }
-_LEARNING = options_of(LearningOptions, panel="Vocabulary")
+_LEARNING = dataclass_options(LearningOptions, panel="Vocabulary")
 
 
 def reads_text(*, counts: bool = True, learns: bool = False) -> Callable[[Function], Function]:
     """Return a decorator that adds the options for reading text to a command.
 
-    The command takes the context, for `named_sources`, and `running`: the arguments of functions of the library that
-    count text, `num_workers`, `max_memory` and `show_progress`; with `counts`, for a command with weights and
+    The command takes the context, for `named_sources`, and `run_arguments`: the arguments of functions of the library
+    that count text, `num_workers`, `max_memory` and `show_progress`; with `counts`, for a command with weights and
     checkpoints, also `work_dir`; and if it learns merges, `LearningKeywords`.
     """
-    added = {**(_LEARNING if learns else {}), **(_WEIGHT if counts else {}), **_READING, **_RUNNING}
+    added = {**(_LEARNING if learns else {}), **(_WEIGHT if counts else {}), **_READING, **_RUN_OPTIONS}
     if not counts:
         del added["work_dir"]
 
-    def running(workers: int | None, progress: bool | None, **values: object) -> Running:
+    def make_arguments(workers: int | None, progress: bool | None, **values: object) -> RunArguments:
         named = {name: value for name, value in values.items() if name not in ("weight", *_READING)}
         return {**named, "num_workers": workers, "show_progress": shows_progress(progress)}
 
-    return takes(running, added, parameter="running")
+    return with_command_options(make_arguments, added, parameter="run_arguments")
 
 
 @contextlib.contextmanager

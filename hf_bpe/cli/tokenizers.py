@@ -15,7 +15,7 @@ from hf_bpe._utils.messages import without_credentials
 from hf_bpe._utils.paths import is_url
 from hf_bpe.cli.errors import closest
 from hf_bpe.cli.messages import phase, warnings_said
-from hf_bpe.cli.options import SPLIT, Options, option, takes
+from hf_bpe.cli.options import SPLIT, Options, option, with_command_options
 
 if TYPE_CHECKING:
     from hf_bpe.analysis._tokenizers import AnyTokenizer
@@ -59,7 +59,7 @@ def _given_roles(**tokens: str | None) -> Roles:
     return {role: token for role, token in tokens.items() if token is not None}
 
 
-takes_roles = takes(_given_roles, _ROLE_OPTIONS, parameter="roles")
+with_role_options = with_command_options(_given_roles, _ROLE_OPTIONS, parameter="roles")
 """Gives a command the options of `ROLES`, and its parameter `roles` the tokens that are given."""
 
 

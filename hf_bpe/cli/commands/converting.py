@@ -15,7 +15,7 @@ import typer
 from hf_bpe._utils.memory import format_bytes
 from hf_bpe._utils.visible import with_noun
 from hf_bpe.cli.messages import phase, report_done, say, show_result, warnings_said
-from hf_bpe.cli.options import EXAMPLE, Json, argument, option, takes
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option, with_command_options
 from hf_bpe.cli.outputs import Force, check_file, check_folder
 from hf_bpe.cli.program import CONVERT, command
 from hf_bpe.cli.tokenizers import FOLDER_HELP, PATTERN_HELP, existing, warn_of_existing_files
@@ -62,11 +62,11 @@ class _Hints:
         return path, chosen, formats.read(path, format=chosen.name, pattern=self.pattern, special_tokens=tokens)
 
 
-_takes_hints = takes(_Hints, parameter="hints")
+_with_hint_options = with_command_options(_Hints, parameter="hints")
 
 
 @command(group=CONVERT, epilog=EXAMPLE + _EXAMPLES)
-@_takes_hints
+@_with_hint_options
 def convert(
     *,
     source: Annotated[str, argument("IN", FOLDER_HELP)],
@@ -124,7 +124,7 @@ def _check_target(target: Path, format: str | None, force: bool) -> None:
 
 
 @command(group=CONVERT, epilog=EXAMPLE + "hf-bpe inspect my-tokenizer\n  hf-bpe inspect model.gguf --json")
-@_takes_hints
+@_with_hint_options
 def inspect(
     *,
     source: Annotated[str, argument("PATH", FOLDER_HELP)],
@@ -185,7 +185,7 @@ _FILES_HELP = "Text files to encode, besides texts in which tokenizers are known
     group=CONVERT,
     epilog=EXAMPLE + "hf-bpe verify my-tokenizer my-tokenizer.gguf book.txt\n  hf-bpe verify cl100k llama3",
 )
-@_takes_hints
+@_with_hint_options
 def verify(
     *,
     first: Annotated[str, argument("A", _SIDE_HELP)],

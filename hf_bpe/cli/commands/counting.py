@@ -19,7 +19,7 @@ from hf_bpe.cli.program import TRAIN, command
 from hf_bpe.cli.sources import (
     SOURCE_HELP,
     WEIGHT_HELP,
-    Running,
+    RunArguments,
     check_weights,
     named_sources,
     parse_share,
@@ -67,7 +67,7 @@ def count(
     top: _Top = 0,
     force: Force = False,
     as_json: Json = False,
-    running: Running,
+    run_arguments: RunArguments,
 ) -> None:
     """Count the pre-tokens of text, for train.
 
@@ -82,13 +82,13 @@ def count(
             "give -o FILE to save the counts, or --top N to print the commonest", param_hint="'--output'"
         )
     index, number = parse_share(shard)
-    check_file(output, force or is_resumed(running.get("work_dir"), LOG), urls=True)
+    check_file(output, force or is_resumed(run_arguments.get("work_dir"), LOG), urls=True)
     with named_sources(context, sources) as text:
         shards = counting.plan(text)
         share = shards[index::number]
         if shard != "0/1":
             say(f"part {shard} has {len(share):,} of {with_noun(len(shards), 'shard')}")
-        counts = counting.count(share, pattern=pattern, special_tokens=special_token or [], **running)
+        counts = counting.count(share, pattern=pattern, special_tokens=special_token or [], **run_arguments)
     _save(counts, output, min_count, top, as_json)
 
 

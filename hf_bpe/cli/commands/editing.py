@@ -14,11 +14,11 @@ from hf_bpe._utils.visible import with_noun
 from hf_bpe.cli.commands.training import COUNTS_HELP
 from hf_bpe.cli.id_files import distinct_ids
 from hf_bpe.cli.messages import phase, report_done, warnings_said
-from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least, takes
+from hf_bpe.cli.options import EXAMPLE, Json, argument, option, size_of_at_least, with_command_options
 from hf_bpe.cli.outputs import Force, check_file, check_folder
 from hf_bpe.cli.program import EDIT, command
-from hf_bpe.cli.sources import SOURCE_HELP, Running, check_text_or_counts, reads_text, text_or_counts
-from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, Roles, load, save, takes_roles
+from hf_bpe.cli.sources import SOURCE_HELP, RunArguments, check_text_or_counts, reads_text, text_or_counts
+from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, Roles, load, save, with_role_options
 
 if TYPE_CHECKING:
     from hf_bpe.editing import Edited
@@ -75,11 +75,11 @@ class _Edit:
         report_done(f"{what}; saved in {self.output}", values, self.as_json)
 
 
-_edits = takes(_Edit, parameter="edit")
+_with_edit_options = with_command_options(_Edit, parameter="edit")
 
 
 @command(group=EDIT, epilog=EXAMPLE + "hf-bpe truncate my-tokenizer -o smaller --vocab-size 8000")
-@_edits
+@_with_edit_options
 def truncate(
     *,
     vocab_size: Annotated[int, option(_SIZE_HELP, metavar="N", parser=size_of_at_least(1))],
@@ -107,7 +107,7 @@ def truncate(
     + "  hf-bpe extend gpt2 --counts finnish.counts -o gpt2-finnish --add 2000",
 )
 @reads_text(learns=True)
-@_edits
+@_with_edit_options
 def extend(
     *,
     context: typer.Context,
@@ -118,7 +118,7 @@ def extend(
         float | None, option(_COVERAGE_HELP, metavar="X", min=0, max=1, show_default="no new ones")
     ] = None,
     edit: _Edit,
-    running: Running,
+    run_arguments: RunArguments,
 ) -> None:
     """Learn more tokens from text, and keep the old ids.
 
@@ -141,7 +141,7 @@ def extend(
             add,
             reserved=definition.added_tokens,
             character_coverage=character_coverage,
-            **running,
+            **run_arguments,
         )
     edit.save(definition, edited)
 
@@ -152,7 +152,7 @@ def extend(
     + "hf-bpe prune gpt2 -o gpt2-code --counts code.counts --vocab-size 30000\n"
     + "  hf-bpe prune gpt2 -o gpt2-code --keep code.npy",
 )
-@_edits
+@_with_edit_options
 def prune(
     *,
     counts: Annotated[Path | None, option(_COUNTS_HELP, metavar="FILE")] = None,
@@ -190,8 +190,8 @@ def prune(
     group=EDIT,
     epilog=EXAMPLE + "hf-bpe add-special-tokens my-tokenizer '<|user|>' --pad-token '<|pad|>' -o chat-tokenizer",
 )
-@_edits
-@takes_roles
+@_with_edit_options
+@with_role_options
 def add_special_tokens(
     *,
     tokens: Annotated[list[str] | None, argument("TOKEN", _TOKEN_HELP, show_default=False)] = None,
@@ -215,7 +215,7 @@ def add_special_tokens(
 
 
 @command(group=EDIT, epilog=EXAMPLE + "hf-bpe pad my-tokenizer -o padded --multiple 64")
-@_edits
+@_with_edit_options
 def pad(
     multiple: Annotated[int, option("Make the number of ids a multiple of this.", metavar="N", min=1)],
     edit: _Edit,

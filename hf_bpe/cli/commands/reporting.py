@@ -17,7 +17,7 @@ from hf_bpe.cli.messages import say, show_result
 from hf_bpe.cli.options import EXAMPLE, Json, argument, option
 from hf_bpe.cli.outputs import Force, check_file
 from hf_bpe.cli.program import LOOK, command
-from hf_bpe.cli.sources import SOURCE_HELP, Running, named_sources, reads_text, refuse_source_options
+from hf_bpe.cli.sources import SOURCE_HELP, RunArguments, named_sources, reads_text, refuse_source_options
 from hf_bpe.cli.tokenizers import FOLDER_HELP, RankPattern, load, load_several, tokenizer_name
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def report(
     html: _Html = None,
     pattern: RankPattern = "auto",
     force: Force = False,
-    running: Running,
+    run_arguments: RunArguments,
 ) -> None:
     """Measure how well a tokenizer fits texts.
 
@@ -80,7 +80,7 @@ def report(
             reference=reference,
             translations=translations,
             trees_of=tree or (),
-            **running,
+            **run_arguments,
         )
     _show(results, as_json, html)
 
@@ -100,7 +100,7 @@ def compare(
     html: _Html = None,
     pattern: RankPattern = "auto",
     force: Force = False,
-    running: Running,
+    run_arguments: RunArguments,
 ) -> None:
     """Compare how well tokenizers fit the same texts.
 
@@ -111,7 +111,7 @@ def compare(
     check_file(html, force)
     tokenizers = load_several(folders, pattern)
     with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:
-        results = compared(tokenizers, texts, reference=reference, translations=translations, **running)
+        results = compared(tokenizers, texts, reference=reference, translations=translations, **run_arguments)
     _show(results, as_json, html)
 
 

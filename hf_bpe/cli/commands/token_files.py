@@ -14,7 +14,7 @@ from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe._utils.processes import threads_of
 from hf_bpe._utils.visible import with_noun
 from hf_bpe.cli.messages import report_done
-from hf_bpe.cli.options import EXAMPLE, Json, argument, option, options_of, takes
+from hf_bpe.cli.options import EXAMPLE, Json, argument, dataclass_options, option, with_command_options
 from hf_bpe.cli.outputs import Force, check_file, is_resumed
 from hf_bpe.cli.program import SWITCHES, USE, command
 from hf_bpe.cli.sources import (
@@ -47,8 +47,8 @@ _MERGE_HELP = (
 _WORK_HELP = (
     "A folder for what is encoded, from which the same command resumes after an interruption. Delete it when done."
 )
-_OPTIONS = options_of(TokenFileOptions)
-_OF_MERGING = {"merge", "force", "as_json", *SWITCHES}
+_OPTIONS = dataclass_options(TokenFileOptions)
+_MERGING_OPTIONS = {"merge", "force", "as_json", *SWITCHES}
 
 
 @command(
@@ -58,7 +58,7 @@ _OF_MERGING = {"merge", "force", "as_json", *SWITCHES}
     + "  hf-bpe encode-files my-tokenizer corpus/ -o data/corpus --format megatron --work-dir work\n"
     + "  hf-bpe encode-files --merge data/corpus",
 )
-@takes(
+@with_command_options(
     lambda **values: {name: value for name, value in values.items() if value is not None}, _OPTIONS, parameter="options"
 )
 def encode_files(
@@ -141,7 +141,7 @@ def _refuse_with_merge(context: typer.Context) -> None:
     """Raise an error of usage for what is given besides the parts to merge."""
     for param in context.command.params:
         source = context.get_parameter_source(param.name or "")
-        if param.name not in _OF_MERGING and source is not None and source.name != "DEFAULT":
+        if param.name not in _MERGING_OPTIONS and source is not None and source.name != "DEFAULT":
             shown = max(param.opts, key=len) if param.opts[0].startswith("-") else param.metavar
             raise typer.BadParameter("cannot be combined with --merge", param_hint=f"'{shown}'")
 

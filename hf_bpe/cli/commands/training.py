@@ -16,8 +16,8 @@ from hf_bpe.cli.messages import say, show_result, warnings_said
 from hf_bpe.cli.options import EXAMPLE, SPLIT, Json, argument, option, size_of_at_least
 from hf_bpe.cli.outputs import Force, check_folder, is_resumed
 from hf_bpe.cli.program import TRAIN, command
-from hf_bpe.cli.sources import SOURCE_HELP, Running, check_text_or_counts, reads_text, text_or_counts
-from hf_bpe.cli.tokenizers import FOLDER_HELP, ROLES, Roles, load, save, takes_roles
+from hf_bpe.cli.sources import SOURCE_HELP, RunArguments, check_text_or_counts, reads_text, text_or_counts
+from hf_bpe.cli.tokenizers import FOLDER_HELP, ROLES, Roles, load, save, with_role_options
 from hf_bpe.reference._options import SUPERWORD_PATTERN, InitialAlphabet
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ _NORMALIZER_HELP = "Normalize text first: NFC, NFD, NFKC, NFKD, Lowercase or ano
 
 
 @command(group=TRAIN, epilog=EXAMPLE + _TRAIN_EXAMPLE + _PIPE_EXAMPLE + _COUNTS_EXAMPLE)
-@reads_text(learns=True)
-@takes_roles
+@reads_text(learns=True)  # adds --tie-break, --min-frequency and all other fields of `LearningOptions`
+@with_role_options
 def train(
     *,
     context: typer.Context,
@@ -69,10 +69,7 @@ def train(
         list[int] | None,
         option(_MERGES_HELP, metavar="N", parser=size_of_at_least(0), panel="Vocabulary"),
     ] = None,
-    special_token: Annotated[
-        list[str] | None,
-        option(_SPECIAL_HELP, metavar="TEXT"),
-    ] = None,
+    special_token: Annotated[list[str] | None, option(_SPECIAL_HELP, metavar="TEXT")] = None,
     roles: Roles,
     pattern: Annotated[str, option(_PATTERN_HELP, metavar="PATTERN")] = "auto",
     normalizer: Annotated[str | None, option(_NORMALIZER_HELP, metavar="NAME", panel="Text")] = None,
@@ -108,7 +105,7 @@ def train(
     colon_space: Annotated[bool, option(_COLON_HELP, "--colon-space", panel="Superwords")] = False,
     force: Force = False,
     as_json: Json = False,
-    running: Running,
+    run_arguments: RunArguments,
 ) -> None:
     """Train a tokenizer on text or on counts.
 
@@ -136,7 +133,7 @@ def train(
     check_text_or_counts(context, sources, counts)
     several = sizes if len(sizes) > 1 else superwords_after or []
     folders = [output / str(number) for number in several] if len(several) > 1 else [output]
-    if (work_dir := running.get("work_dir")) is not None:
+    if (work_dir := run_arguments.get("work_dir")) is not None:
         check_output("work_dir", work_dir)  # the log of merges is a local file
     for folder in folders:
         check_folder(folder, force or is_resumed(work_dir, COUNTING_LOG, MERGES_LOG))
@@ -152,7 +149,7 @@ def train(
         "fuse_unk": fuse_unk,
         "character_coverage": character_coverage,
         "limit_alphabet": limit_alphabet,
-        **running,
+        **run_arguments,
         "vocab_size" if vocab_size else "num_merges": sizes[0] if superwords_after and len(sizes) == 1 else sizes,
     }
     if first is None and learns_characters(options):
