@@ -81,7 +81,7 @@ def check_text_without_safe_cuts(pattern, normalizer, random):
 @scaled
 @pytest.mark.parametrize("normalizer", ["NFC", '{"type":"NFKC"}', '{"type":"NFD"}'])
 def test_text_that_a_normalizer_changes_is_cut_elsewhere(normalizer, monkeypatch):
-    monkeypatch.setattr("hf_bpe.encoding._sessions.session._LONG", 16)
+    monkeypatch.setattr("hf_bpe.encoding._sessions.session._MIN_UNCUT", 16)
     monkeypatch.setattr("hf_bpe.encoding._cuts.settled._WINDOW", 64)
     for seed in range(by_profile(quick=2, thorough=60)):
         with case(seed):

@@ -23,7 +23,7 @@ from hf_bpe.encoding._sessions.blocks import BLOCK, Block, SessionState, blocks_
 from hf_bpe.encoding._token_bytes import byte_decoder, bytes_of_known
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 
-_LONG = 1 << 11  # characters without a safe cut from which on a settled one is searched for
+_MIN_UNCUT = 1 << 11  # characters without a safe cut from which on a settled one is searched for
 _FOR_THREADS = 1 << 17  # characters from which on threads pay
 
 
@@ -316,7 +316,7 @@ class Session:
         cut = self._encoder.find_last_cut(data, self._options)
         if cut > 0 and len(data) > len(text):
             cut = len(data[:cut].decode())
-        if len(text) - cut > _LONG:
+        if len(text) - cut > _MIN_UNCUT:
             cut += self._settled_cuts.find_last(repair_surrogates(text[cut:]))
         return cut
 
