@@ -94,17 +94,17 @@ def patch_transformers(*, prefix_cache: PrefixCache | int | str | None = None) -
     """
     from transformers import AutoTokenizer
 
-    AutoTokenizer.from_pretrained = _accelerating(_plain(AutoTokenizer), PrefixCache.of(prefix_cache))
+    AutoTokenizer.from_pretrained = _accelerating(_without_acceleration(AutoTokenizer), PrefixCache.of(prefix_cache))
 
 
 def unpatch_transformers() -> None:
     """Make `AutoTokenizer.from_pretrained` what it was before `patch_transformers`."""
     from transformers import AutoTokenizer
 
-    AutoTokenizer.from_pretrained = _plain(AutoTokenizer)
+    AutoTokenizer.from_pretrained = _without_acceleration(AutoTokenizer)
 
 
-def _plain(auto_tokenizer: type) -> Any:
+def _without_acceleration(auto_tokenizer: type) -> Any:
     """Return what `from_pretrained` is without acceleration."""
     method = vars(auto_tokenizer)["from_pretrained"]
     function = getattr(method, "__func__", None)
