@@ -52,7 +52,7 @@ _BATCH_BYTES = 1 << 24  # of text to hold at once; enough for many threads, what
 _COMMIT_SECONDS = 30.0  # of work that an interruption can lose at most, if no shard takes longer
 _FIRST_COMMIT_SECONDS = 3.0  # the same at the beginning
 _PART_BYTES = 1 << 25  # of a large file to commit at once
-_OF_ROOM = 14  # memory for a line by its length: one 4-byte character makes its whole str take 4 bytes per character
+_BYTES_PER_LINE_BYTE = 14  # of memory: one 4-byte character makes its whole str take 4 bytes per character
 _MAX_ROOM = 1 << 36  # where the amount of memory is unknown
 _MIN_ROOM = 48_000_000  # for the current text, buffers, and tables of a useful size
 
@@ -144,7 +144,7 @@ class _Counting:
                 )
         self.is_limited = options.max_bytes is not None
         room = 0 if options.max_bytes is None else _room(options.max_bytes)
-        self.max_bytes = room // _OF_ROOM if self.is_limited else None
+        self.max_bytes = room // _BYTES_PER_LINE_BYTE if self.is_limited else None
         self.batch_bytes = min(_BATCH_BYTES, room // 32) if self.is_limited else _BATCH_BYTES
         self.table = make_count_table(settings, options.num_workers, room // 2)
         self.work: WorkFolder | None = None

@@ -57,7 +57,7 @@ _MIN_RECORD = 4  # the fewest bytes of a word in a run: two lengths, a byte, a c
 IN_MEMORY = 1 << 26  # bytes up to which a new run stays in memory
 
 
-_ABOUT: Shape = {  # the description in a file; numbers that may exceed 63 bits are checked apart
+_DESCRIPTION_SHAPE: Shape = {  # the description in a file; numbers that may exceed 63 bits are checked apart
     "pattern": Optional(str),
     "special_tokens": [str],
     "unicode": str,
@@ -118,7 +118,7 @@ class WordCounts:
                 raise ValueError(f"words: expected non-empty words with counts of 0 to 2**64 - 1, {got}")
             counts[data] = counts.get(data, 0) + count
         scale = check_int("scale", scale, 1, 10**1000)
-        self._take(RunOfCounts(counts), settings, scale, partial(gather, max_in_memory=IN_MEMORY))
+        self._store_run(RunOfCounts(counts), settings, scale, partial(gather, max_in_memory=IN_MEMORY))
 
     @classmethod
     def from_run(
@@ -126,10 +126,10 @@ class WordCounts:
     ) -> WordCounts:
         """Return the counts of a run, which is read to its end and kept by `store`, a `gather`."""
         counts = cls.__new__(cls)
-        counts._take(merger, settings, scale, store or partial(gather, max_in_memory=IN_MEMORY))
+        counts._store_run(merger, settings, scale, store or partial(gather, max_in_memory=IN_MEMORY))
         return counts
 
-    def _take(
+    def _store_run(
         self, merger: RunStream, settings: CountSettings, scale: int, store: Callable[..., bytes | FileRun]
     ) -> None:
         self.settings, self.scale, self.sources, self.skipped = settings, scale, (), {}
@@ -327,7 +327,7 @@ class WordCounts:
         counts._run = FileRun(file, 16, footer - 16)
         file.seek(footer)
         try:
-            about = check_shape(parse_json(path, file.read(length).decode()), _ABOUT)
+            about = check_shape(parse_json(path, file.read(length).decode()), _DESCRIPTION_SHAPE)
             if about["unicode"] != UNICODE_VERSION:
                 raise ValueError(
                     f"it was counted with Unicode {about['unicode']:.80}, this version of hf_bpe uses {UNICODE_VERSION}"

@@ -221,7 +221,7 @@ def prune(
     pruning = Pruning(parts, model.vocab.keys() - lost, stays, count_tokens(model, counts), replacements)
     if min_count is not None:
         min_count = check_int("min_count", min_count, 0)
-        while pruning.take_least_used(below=min_count * counts.scale):
+        while pruning.remove_least_used(below=min_count * counts.scale):
             pass
         return _renumbered(model, pruning.kept)
     outside = len({*reserved} - model.vocab.keys())
@@ -232,7 +232,7 @@ def prune(
             f"can, got {vocab_size!r}"
         )
     for _ in range(largest - vocab_size):
-        pruning.take_least_used()
+        pruning.remove_least_used()
     return _renumbered(model, pruning.kept)
 
 

@@ -77,8 +77,8 @@ class Pruning:
             # Of equally used tokens the one with the highest id is removed first.
             heapq.heappush(self._leaves, (self._used[token_id], -token_id))
 
-    def take_least_used(self, below: int | None = None) -> bool:
-        """Remove the least used token that is not part of another, if used less than `below`; return whether it was."""
+    def remove_least_used(self, below: int | None = None) -> bool:
+        """Remove the least used token that is not part of another; return False if it is not used less than `below`."""
         while self._leaves:
             used, negative_id = self._leaves[0]
             token_id = -negative_id
@@ -87,11 +87,11 @@ class Pruning:
                 return False
             heapq.heappop(self._leaves)
             if is_current:
-                self._take(token_id)
+                self._remove(token_id)
                 return True
         return False
 
-    def _take(self, token_id: int) -> None:
+    def _remove(self, token_id: int) -> None:
         self.kept.remove(token_id)
         parts = {*self._parts.get(token_id, ())}
         self._parents.subtract(parts)
