@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hf_bpe.encoding._layout import Layout, RowArrays, RowLists, RowShape
     from hf_bpe.encoding._prepared_encoder import PreparedEncoder
 
-_FEW = 8  # texts that arrays take longer to make of
+_MAX_TEXTS_WITHOUT_ARRAYS = 8
 
 TextEncoder = Callable[[str | bytes, bool, bool], list[int]]
 """The ids of a text, given whether special tokens are split, and whether those of the template are added."""
@@ -49,7 +49,7 @@ def encode_batch(encoder: Encoder, texts: list[AnyText], options: Options, threa
     lists: list[list[int]] | None = call_core(encoder, "encode_batch", texts, options, threads)
     if lists is not None:
         return lists
-    if len(texts) <= _FEW:
+    if len(texts) <= _MAX_TEXTS_WITHOUT_ARRAYS:
         return [encoder.encode(text, options.for_parts([(number, 0)])) for number, text in enumerate(texts)]
     ids, offsets = encoder.encode_to_numpy(texts, options, threads)
     flat = ids.tolist()

@@ -35,7 +35,7 @@ Encoded = tuple[Ids, Numbers]
 
 _WINDOW = 1 << 16  # characters in which a cut is searched for first
 _CHARACTER = 4  # the most bytes of a character
-_FEW = 4  # texts that Python checks as fast as the native core
+_MAX_CHECKED_IN_PYTHON = 4  # texts
 _ADDED, _FIRST, _LATER = range(3)  # kinds of segments: added tokens, the beginning of a text, other text
 
 
@@ -100,7 +100,7 @@ class PreparedEncoder(Encoder):
         return call(texts, options, *arguments) if call and self._are_unchanged(texts, options) else None
 
     def _are_unchanged(self, texts: list[AnyText], options: Options) -> bool:
-        few = range(len(texts)) if len(texts) <= _FEW else self.preparation.changed_texts(texts)
+        few = range(len(texts)) if len(texts) <= _MAX_CHECKED_IN_PYTHON else self.preparation.changed_texts(texts)
         return all(self.is_unchanged(texts[number], options) for number in few)
 
     def _call_refusing(self, method: str, *arguments: Any) -> Any:

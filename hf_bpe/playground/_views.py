@@ -18,7 +18,7 @@ from hf_bpe.encoding._token_bytes import token_bytes
 from hf_bpe.formats._pipeline import Pipeline
 
 _CHUNK = 120  # tokens after which a chunk ends at the next line break
-_NEAR = 32  # tokens before and after the caret that are described together with the ids
+_AROUND_CARET = 32  # tokens before and after the caret that are described together with the ids
 _MAX_CHUNK = 1000  # tokens after which it ends anyway
 _MAX_NODES = 1000  # of a merge tree that are sent
 
@@ -120,7 +120,7 @@ class View:
             ids = np.concatenate([np.array(before, np.uint32), ids, np.array(after, np.uint32)])
         named = tuple((part.name, start) for part, start in zip(parts, starts, strict=True))
         near = tables.find(ids, len(text[:caret].encode("utf-8", "surrogatepass")))
-        changed = sorted({*ids[max(0, near - _NEAR) : near + _NEAR].tolist()})
+        changed = sorted({*ids[max(0, near - _AROUND_CARET) : near + _AROUND_CARET].tolist()})
         return TokenizedText(ids, len(data), is_exact, named, tables.chunks(ids, starts), self.tokens(changed))
 
     def tokens(self, ids: Sequence[int]) -> list[dict[str, object]]:

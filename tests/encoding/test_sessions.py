@@ -170,7 +170,7 @@ def test_a_second_thread_is_refused_while_a_session_changes():
         except RuntimeError as error:
             errors.append(str(error))
 
-    with session._turn:
+    with session._lock:
         thread = threading.Thread(target=append)
         thread.start()
         thread.join()

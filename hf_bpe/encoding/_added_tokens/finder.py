@@ -16,7 +16,7 @@ from typing import Any, AnyStr, Generic
 
 from hf_bpe._utils.cached_property import cached_property
 
-_FEW = 64  # the most distinct beginnings for which an expression is a good filter
+_MAX_BEGINNINGS = 64  # the most distinct beginnings for which an expression is a good filter
 _BLOCK = 16
 _MAX_READ = 1024  # characters that may be read at a position to look up the tokens that begin there
 
@@ -190,7 +190,7 @@ def _make_filter(tokens: Sequence[AnyStr]) -> re.Pattern[AnyStr] | None:
     if not tokens:
         return None
     starts = {token[:2] for token in tokens}
-    if len(starts) > _FEW:
+    if len(starts) > _MAX_BEGINNINGS:
         starts = {token[:1] for token in tokens}
     empty = tokens[0][:0]
     alternatives = (b"|" if isinstance(empty, bytes) else "|").join(map(re.escape, sorted(starts)))

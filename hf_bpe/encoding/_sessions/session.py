@@ -87,7 +87,7 @@ class Session:
 
     __slots__ = (
         *("__weakref__", "_added_tokens", "_continued", "_decoder", "_encoder", "_options"),
-        *("_settled_cuts", "_state", "_turn"),
+        *("_settled_cuts", "_state", "_lock"),
     )
 
     def __init__(self, encoder: Encoder, added_tokens: tuple[AddedTokenTuple, ...], options: Options) -> None:
@@ -96,7 +96,7 @@ class Session:
         self._decoder, self._continued = byte_decoder(encoder), options._replace(continued=True)
         self._settled_cuts = SettledCuts(encoder, added_tokens, options)
         self._state = SessionState()
-        self._turn = _NonBlockingLock()
+        self._lock = _NonBlockingLock()
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (self._encoder, self._added_tokens, self._options, self._parts_appended())
@@ -150,7 +150,7 @@ class Session:
             ValueError: a byte has no token, and there is no `unk_token`; the session is unchanged.
         """
         check_str("text", text)
-        with self._turn:
+        with self._lock:
             last, tail, old_ids = self._state
             self._state, new_ids = self._extended(last, tail + text)
             return _change(old_ids, new_ids)
@@ -178,7 +178,7 @@ class Session:
                 "with Prepend), so text cannot continue ids; encode text and ids by themselves and join the ids"
             )
         bytes_of_known(self._decoder, new_ids)
-        with self._turn:
+        with self._lock:
             last = with_tail(self._state)
             if new_ids:
                 row = np.array(new_ids, np.uint32)
@@ -201,7 +201,7 @@ class Session:
         >>> session.truncate(6), session.text
         (Change(removed=3, ids=[32, 108, 111]), 'low lo')
         """
-        with self._turn:
+        with self._lock:
             size = check_int("num_characters", num_characters, 0, self.num_characters)
             return self._keep(size, "")
 
@@ -217,7 +217,7 @@ class Session:
         (Change(removed=2, ids=[114]), 'low lower')
         """
         text = _repaired(check_str("text", text))
-        with self._turn:
+        with self._lock:
             size = common_size(self._state, text)
             return self._keep(size, text[size:])
 
@@ -227,7 +227,7 @@ class Session:
         other._encoder, other._added_tokens, other._options = self._encoder, self._added_tokens, self._options
         other._continued, other._decoder = self._continued, self._decoder
         other._settled_cuts, other._state = self._settled_cuts, self._state
-        other._turn = _NonBlockingLock()
+        other._lock = _NonBlockingLock()
         return other
 
     def _text(self) -> str:

@@ -36,7 +36,7 @@ _PADDING_VALUES: dict[str, tuple[object, ...]] = {
 }
 """The same for `pad`, besides lengths; tensors must be asked for."""
 
-_FEW, _SHORT = 16, 1 << 16  # texts, and characters of them all
+_MAX_TEXTS_ON_ONE_THREAD, _MAX_CHARACTERS_ON_ONE_THREAD = 16, 1 << 16
 
 
 def are_usual(
@@ -85,7 +85,8 @@ def encode_rows(
     texts: list[Any] = text if type(text) is list else [text]
     kind = kwargs.get("return_tensors")
     # Looking up the number of threads takes longer than encoding a few short texts, for which one does the work.
-    threads = 1 if len(texts) <= _FEW and sum(map(len, texts)) < _SHORT else default_threads()
+    is_small = len(texts) <= _MAX_TEXTS_ON_ONE_THREAD and sum(map(len, texts)) < _MAX_CHARACTERS_ON_ONE_THREAD
+    threads = 1 if is_small else default_threads()
     options = pipeline.options(as_text)
     check_start(texts[0], template, pipeline.added_tokens, options)
     shape = template, limit, padded
