@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import NamedTuple
 
 from hf_bpe._native_core import native_core
@@ -47,10 +47,11 @@ class TokenArrays(NamedTuple):
         """The id of each token."""
         return memoryview(self.ids).cast("I").tolist()
 
-    def to_dict(self) -> dict[int, bytes]:
-        """Return id → token."""
-        bounds = pairwise(accumulate(self.lengths, initial=0))
-        return dict(zip(self.numbers, (self.data[start:stop] for start, stop in bounds), strict=True))
+    def to_dict(self, step: int = 1) -> dict[int, bytes]:
+        """Return id → token, of the tokens at regular intervals."""
+        bounds = [*accumulate(self.lengths, initial=0)]
+        places = map(slice, bounds[:-1:step], bounds[1::step])
+        return dict(zip(self.numbers[::step], map(self.data.__getitem__, places), strict=True))
 
 
 Tokens = TokenArrays | Mapping[int, bytes]

@@ -274,7 +274,7 @@ def are_among(numbers: Sequence[int] | Numbers, size: int) -> npt.NDArray[np.uin
 
 def encode_each(kinds: npt.NDArray[np.uint8], encode: Callable[[list[int], int], Encoded]) -> Encoded:
     """Return the ids of texts in their order; `encode` gets the numbers of the texts of each kind, and the kind."""
-    existing = np.unique(kinds).tolist()
+    existing = np.flatnonzero(np.bincount(kinds)).tolist()  # np.unique would import numpy.ma
     if len(existing) == 1:
         return encode([*range(len(kinds))], existing[0])
     sizes, results = np.zeros(len(kinds), np.int64), {}

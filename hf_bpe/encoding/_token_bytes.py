@@ -18,8 +18,8 @@ def writes_spaces(model: BPEModel) -> bool:
     return model.normalization.writes_spaces if metaspace is None else metaspace.replacement == SPACE
 
 
-def token_bytes(model: BPEModel) -> dict[int, bytes]:
-    """Return id → bytes of the tokens of a model.
+def token_bytes(model: BPEModel, step: int = 1) -> dict[int, bytes]:
+    """Return id → bytes of the tokens of a model, or of those at regular intervals.
 
     Of a model with characters, `▁` is a space if the model writes spaces so, and a byte token is its byte.
 
@@ -27,13 +27,14 @@ def token_bytes(model: BPEModel) -> dict[int, bytes]:
     >>> token_bytes(BPEModel({0: b"a", 3: b"aa"}, []))
     {0: b'a', 3: b'aa'}
     """
+    vocab = model.vocab if step == 1 else model.token_arrays.to_dict(step)
     if model.alphabet.is_bytes:
-        return model.vocab
+        return vocab
     space, written = SPACE.encode(), b" " if writes_spaces(model) else SPACE.encode()
     as_byte = model.alphabet.byte_tokens
     return {
         token_id: bytes([as_byte[token]]) if token in as_byte else token.replace(space, written)
-        for token_id, token in model.vocab.items()
+        for token_id, token in vocab.items()
     }
 
 

@@ -20,7 +20,8 @@ from hf_bpe.normalizers._backend import panics_as_errors
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 _NAMES = ("ids", "type_ids", "offsets", "special_tokens_mask", "word_ids", "sequence_ids")
-_EVERY = 16  # of the texts of the vocabulary; all of them take ten seconds
+_MAX_TOKENS = 1 << 11  # of the vocabulary, which the pipeline has from the backend; all of them take seconds
+_MAX_AROUND = 64  # texts with special tokens around them, and in pairs, which depend on no text
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +32,9 @@ class FastPipeline(Pipeline):
     shows_matched = True
 
     @classmethod
-    def from_backend(cls, backend: Tokenizer) -> tuple[FastPipeline, Definition]:
-        """Return the pipeline of a backend, which is not verified yet, and its definition, or raise a ValueError."""
-        content = parse_tokenizer_json("the tokenizer", backend.to_str().encode())
+    def from_json(cls, data: bytes) -> tuple[FastPipeline, Definition]:
+        """Return the pipeline of a serialized backend, not verified yet, and its definition, or raise a ValueError."""
+        content = parse_tokenizer_json("the tokenizer", data)
         # Calls set these, whatever the last one left in the backend.
         content |= {"padding": None, "truncation": None}
         added = added_tokens_of_json(content)
@@ -51,11 +52,11 @@ class FastPipeline(Pipeline):
 def verify_pipeline(pipeline: FastPipeline, definition: Definition, backend: Tokenizer) -> None:
     """Raise a ValueError unless ids, offsets, words and decoded texts of single texts and pairs are equal."""
     backend = _as_in_calls(backend)
-    texts = stress_texts(definition) + vocabulary_texts(definition)[::_EVERY]
-    pairs = [*pairwise(stress_texts(definition))]
-    for added in (False, True):
-        _compare(pipeline, backend, [(text,) for text in texts], added)
-        _compare(pipeline, backend, pairs, added)
+    texts = [(text,) for text in stress_texts(definition) + vocabulary_texts(definition, _MAX_TOKENS)]
+    few = texts[:_MAX_AROUND]
+    pairs = [(*first, *second) for first, second in pairwise(few)]
+    for rows, added in ((texts, False), (few, True), (pairs, False), (pairs, True)):
+        _compare(pipeline, backend, rows, added)
 
 
 def _as_in_calls(backend: Tokenizer) -> Tokenizer:
@@ -74,10 +75,12 @@ def _compare(pipeline: FastPipeline, backend: Tokenizer, rows: Sequence[tuple[st
         for name in _NAMES:
             if getattr(one, name) != getattr(other, name):
                 _refuse(name, row, getattr(one, name), getattr(other, name))
-        for skips in (False, True) if pipeline.decodes else ():
-            texts = backend.decode(one.ids, skip_special_tokens=skips), pipeline.decode([one.ids], skips)[0]
-            if texts[0] != texts[1]:
-                _refuse("decoded text", row, *texts)
+    ids = [one.ids for one in expected]
+    for skips in (False, True) if pipeline.decodes else ():
+        texts = backend.decode_batch(ids, skip_special_tokens=skips), pipeline.decode(ids, skips)
+        for row, one, other in zip(rows, *texts, strict=True):
+            if one != other:
+                _refuse("decoded text", row, one, other)
 
 
 def _refuse(name: str, row: tuple[str, ...], expected: Sequence[object], got: Sequence[object]) -> None:

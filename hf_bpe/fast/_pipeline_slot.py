@@ -34,17 +34,17 @@ def verified_pipeline(backend: Tokenizer) -> FastPipeline:
     """Return the pipeline of a backend, verified once for each content in a process, or raise a ValueError."""
     require_core("accelerated tokenizers")
     with panics_as_errors():
-        content = backend.to_str()
+        content = backend.to_str().encode()
         remembered = remembered_as_special(backend, backend.get_added_tokens_decoder())
     if remembered:
         raise ValueError(
             f"the added token {remembered[0]!r} was a special token before, as which tokenizers goes on to treat it "
             "until the tokenizer is saved and loaded again"
         )
-    digest = hashlib.sha256(content.encode()).hexdigest()
+    digest = hashlib.sha256(content).hexdigest()
     pipeline = _pipelines.get(digest)
     if pipeline is None:
-        pipeline, definition = FastPipeline.from_backend(backend)
+        pipeline, definition = FastPipeline.from_json(content)
         if digest not in _verified:
             verify_pipeline(pipeline, definition, backend)
             _verified.add(digest)

@@ -136,7 +136,8 @@ class CharacterDecoder(Decoder):
     def __init__(self, decoding: str, model: BPEModel, added: Mapping[int, str], unused: Mapping[int, str]) -> None:
         self._vocab, self._added, self._unused = model.vocab, added, unused
         self._decoding, self._decoders = decoding, (decoders := decoders_of(decoding))
-        self._tokens = {token_id: token.decode() for token_id, token in model.vocab.items()} | {**unused, **added}
+        texts = map(bytes.decode, model.vocab.values())
+        self._tokens = dict(zip(model.vocab, texts, strict=True)) | {**unused, **added}
         kinds = [decoder["type"] for decoder in decoders]
         self.is_by_tokens = _BY_TOKENS.fullmatch("".join(f"{kind} " for kind in kinds)) is not None
         self._of_tokens = [each for each in decoders if each["type"] in ("Replace", "Metaspace")]
@@ -148,8 +149,10 @@ class CharacterDecoder(Decoder):
         self._native: Any = None
         self._bytes: dict[int, bytes] = {}
         if self.is_by_tokens:
-            texts = self._replaced([*self._tokens.values()])
-            self._bytes = dict(zip(self._tokens, map(self._as_bytes, texts), strict=True))
+            replaced = self._replaced([*self._tokens.values()])
+            self._bytes = dict(zip(self._tokens, map(str.encode, replaced), strict=True))
+            may_be_bytes = [(i, text) for i, text in zip(self._tokens, replaced, strict=True) if text[:1] == "<"]
+            self._bytes |= {token_id: self._as_bytes(text) for token_id, text in may_be_bytes}
             native = native_core()
             if native is not None and all(self._bytes.values()):
                 self._native = native.Encoder(model, _no_rebuild, TokenArrays.of(self._bytes), b"", None)

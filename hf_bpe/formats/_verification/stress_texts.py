@@ -88,13 +88,14 @@ def vocabulary_texts(definition: Definition, max_tokens: int | None = None) -> l
 
     Of a larger vocabulary at most `max_tokens` are taken, at regular intervals; None for all tokens.
     """
-    chosen = [*token_bytes(definition.model).values()]
-    if max_tokens is not None and len(chosen) > max_tokens:
-        chosen = chosen[:: -(-len(chosen) // max_tokens)] if max_tokens else []
+    if max_tokens == 0:
+        return []
+    step = max(-(-definition.model.vocab_size // max_tokens), 1) if max_tokens else 1
+    chosen = token_bytes(definition.model, step).values()
     decoded = (token.decode("utf-8", "surrogateescape") for token in chosen)
     tokens = [text for text in decoded if text.isascii() or not _NOT_UTF8.search(text)]
     groups = [tokens[start : start + _TOKENS_A_TEXT] for start in range(0, len(tokens), _TOKENS_A_TEXT)]
-    knows_newline = b"\n" in definition.model.vocab.values() or _knows_all(definition)
+    knows_newline = _knows_all(definition) or b"\n" in definition.model.vocab.values()
     return ["".join(group) for group in groups] + ["\n".join(group) for group in groups if knows_newline]
 
 
