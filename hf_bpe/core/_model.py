@@ -10,7 +10,7 @@ import hashlib
 import json
 from array import array
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
@@ -299,6 +299,13 @@ class BPEModel:
             return dict(self._printable_vocab)
         texts = self.alphabet.printable_tokens(self.vocab.values(), self.special_tokens)
         return dict(zip(texts, self.vocab, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        as_arrays = {"vocab": "token_arrays", "merges": "merge_ids"}  # whose many objects need not be made
+        names = (as_arrays.get(each.name, each.name) for each in fields(self) if each.compare)
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

@@ -43,7 +43,7 @@ class Decoder:
 
     def __init__(self, encoder: Encoder, added: Mapping[int, str], unused: Mapping[int, str]) -> None:
         self._decoder, self._added, self._unused = byte_decoder(encoder), added, unused
-        self._vocab = encoder.model.vocab
+        self._model = encoder.model
 
     def texts(self, rows: Sequence[Any], skipped: bytes, errors: str) -> list[str]:
         """Return the text of each row of ids; `errors` is that of `bytes.decode`."""
@@ -73,7 +73,7 @@ class Decoder:
         ids = {content: token_id for token_id, content in self._added.items()}
         pieces = []
         for token in tokens:
-            data = self._vocab.get(ids[token]) if token in ids else from_printable(token)
+            data = self._model.vocab.get(ids[token]) if token in ids else from_printable(token)
             pieces.append(repair_surrogates(token).encode() if data is None else data)
         return b"".join(pieces).decode("utf-8", errors)
 
@@ -85,7 +85,7 @@ class Decoder:
     def contents(self) -> Mapping[int, bytes]:
         """Id → bytes of each token where it is not the first of a text; a ValueError unless `is_by_tokens`."""
         texts = {**self._unused, **self._added}
-        return {token_id: text.encode() for token_id, text in texts.items()} | dict(self._vocab)
+        return {token_id: text.encode() for token_id, text in texts.items()} | dict(self._model.vocab)
 
     def token_bytes(self, token_id: int, *, is_first: bool) -> tuple[bytes, bool]:
         """Return the bytes of a token, and whether it is one of characters that stands for a byte."""
@@ -117,7 +117,7 @@ class Decoder:
             token_id = check_int(f"{name}[{at}]", each)
             if is_skipped(token_id, skipped):
                 continue
-            if token_id in self._vocab or token_id in self._added or token_id in self._unused:
+            if token_id in self._model.vocab or token_id in self._added or token_id in self._unused:
                 known_ids.append(token_id)
             elif unknown_id is not None:
                 known_ids.append(unknown_id)  # not skipped, although it is a special token
@@ -134,7 +134,7 @@ class CharacterDecoder(Decoder):
     """
 
     def __init__(self, decoding: str, model: BPEModel, added: Mapping[int, str], unused: Mapping[int, str]) -> None:
-        self._vocab, self._added, self._unused = model.vocab, added, unused
+        self._model, self._added, self._unused = model, added, unused
         self._decoding, self._decoders = decoding, (decoders := decoders_of(decoding))
         texts = map(bytes.decode, model.vocab.values())
         self._tokens = dict(zip(model.vocab, texts, strict=True)) | {**unused, **added}

@@ -82,7 +82,7 @@ def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], printable: Mappi
     head, empty, tail = text.rpartition('"vocab": {},\n    "merges": []')  # the last one, as the model is last
     assert empty
     in_braces = ["{\n", ",\n".join(entries), "\n    }"] if entries else ["{}"]
-    in_brackets = ["[", merges, "\n    ]"] if model.merges else ["[]"]
+    in_brackets = ["[", merges, "\n    ]"] if model.merge_ids else ["[]"]
     return "".join([head, '"vocab": ', *in_braces, ',\n    "merges": ', *in_brackets, tail])
 
 
