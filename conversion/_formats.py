@@ -229,7 +229,7 @@ def write(
         chosen.write(reduced, staged)
         if verify:
             if chosen is hf_folder.FORMAT:
-                _, written_side = verify_folder(staged, reduced, files=files)
+                _, written_side, _ = verify_folder(staged, reduced, files=files)
             else:
                 written_side = verify_file(reduced, staged, chosen, files)
             if against is not None and not drop:

@@ -15,13 +15,12 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.post_processor import template_with_type_ids
 from hf_bpe.formats._files.tokenizer_json import added_tokens_of_json, definition_of_json, parse_tokenizer_json
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._verification.stress_texts import stress_texts, vocabulary_texts
+from hf_bpe.formats._verification.stress_texts import MAX_AROUND, stress_texts, vocabulary_texts
 from hf_bpe.normalizers._backend import panics_as_errors
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 _NAMES = ("ids", "type_ids", "offsets", "special_tokens_mask", "word_ids", "sequence_ids")
 _MAX_TOKENS = 1 << 11  # of the vocabulary, which the pipeline has from the backend; all of them take seconds
-_MAX_AROUND = 64  # texts with special tokens around them, and in pairs, which depend on no text
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ def verify_pipeline(pipeline: FastPipeline, definition: Definition, backend: Tok
     """Raise a ValueError unless ids, offsets, words and decoded texts of single texts and pairs are equal."""
     backend = _as_in_calls(backend)
     texts = [(text,) for text in stress_texts(definition) + vocabulary_texts(definition, _MAX_TOKENS)]
-    few = texts[:_MAX_AROUND]
+    few = texts[:MAX_AROUND]
     pairs = [(*first, *second) for first, second in pairwise(few)]
     for rows, added in ((texts, False), (few, True), (pairs, False), (pairs, True)):
         _compare(pipeline, backend, rows, added)

@@ -64,7 +64,7 @@ def verify_saved(folder: Path, tokenizer: OwnTokenizer) -> None:
     read = read_folder if not is_derived else lambda _: load_own().definition
     expected = side_of_loaded(tokenizer, "the tokenizer")
     try:
-        verified, _ = checks.verify_folder(folder, definition, read, lambda: load_fast().backend_tokenizer)
+        verified, _, decoded = checks.verify_folder(folder, definition, read, lambda: load_fast().backend_tokenizer)
         for name, load in loaders.items():
             with checks.loading(name):
                 loaded = load()
@@ -74,7 +74,7 @@ def verify_saved(folder: Path, tokenizer: OwnTokenizer) -> None:
             if is_verified:  # with its offsets
                 written = replace(written, peer=written.peer._replace(offsets=None))
             check_side(name, expected, written, max_tokens=0)
-            checks.check_decoding(name, definition, loaded)
+            checks.check_decoding(name, decoded, loaded)
             checks.check_equal(name, _loaded_values(tokenizer), _loaded_values(loaded))
     except ValueError as error:
         raise ValueError(f"{error}\n{_ADVICE}") from error.__cause__

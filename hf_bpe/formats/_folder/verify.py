@@ -27,7 +27,7 @@ from hf_bpe.formats._verification.mismatch import check_model, check_side
 from hf_bpe.formats._verification.sides import Side, side_of, side_of_loaded
 from hf_bpe.formats._verification.stress_texts import stress_texts
 from hf_bpe.normalizers._backend import panics_as_errors
-from hf_bpe.pretokenizers._byte_level import from_printable
+from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8
 
 SETTINGS_OF_ALL = ("padding_side", "truncation_side", "model_max_length", "chat_template", "split_special_tokens")
 """Settings that every tokenizer of transformers must load."""
@@ -43,8 +43,10 @@ def verify_folder(
     read: Callable[[Path], Definition] = read_folder,
     load_backend: Callable[[], Tokenizer] | None = None,
     files: Sequence[Path] = (),
-) -> tuple[Tokenizer, Side]:
+) -> tuple[Tokenizer, Side, list[tuple[list[int], str]]]:
     """Read a written folder back, load it with `tokenizers`, verify both, and return what `tokenizers` has loaded.
+
+    The last that is returned are the `decoded_texts`.
 
     `load_backend` returns what transformers has loaded from `tokenizer.json`, and perhaps changed. If it is proven to
     be unchanged, it is verified and returned, and `tokenizers` need not load the file again.
@@ -64,9 +66,9 @@ def verify_folder(
         file.check_merges(_OF_TOKENIZERS, definition.model)
     written = replace(side_of_loaded(loaded, _OF_TOKENIZERS), definition=definition)  # which shows the bytes of ids
     check_side(_OF_TOKENIZERS, expected, written, files, max_tokens=max_tokens)
-    check_decoding(_OF_TOKENIZERS, definition, loaded)
+    check_decoding(_OF_TOKENIZERS, decoded := decoded_texts(definition), loaded)
     check_equal(_OF_TOKENIZERS, flags(definition.added_tokens), flags(loaded.get_added_tokens_decoder()))
-    return loaded, written
+    return loaded, written, decoded
 
 
 @contextmanager
@@ -117,8 +119,8 @@ def check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, i
         check_equal(name, *ids)
 
 
-def check_decoding(name: str, definition: Definition, loaded: Any) -> None:
-    """Raise a ValueError if ids of stress texts are decoded to another text, where this is UTF-8.
+def decoded_texts(definition: Definition) -> list[tuple[list[int], str]]:
+    """Return the ids of stress texts and the text that each row is decoded to, where this is UTF-8.
 
     What becomes of other bytes is a setting of BPETokenizer. Texts are left out that have an added token which
     `tokenizers` takes for the printable form of bytes, such as "café", or decodes to its normalized content.
@@ -133,14 +135,17 @@ def check_decoding(name: str, definition: Definition, loaded: Any) -> None:
             or (token.normalized and model.normalization.apply(token.content) != token.content)
         )
     }
+    rows = filter(decoded_otherwise.isdisjoint, pipeline.encode(stress_texts(definition)))
+    rows = [ids for ids in rows if is_utf8(pipeline.decode_bytes(ids))]
+    return [*zip(rows, pipeline.decode(rows), strict=True)]
+
+
+def check_decoding(name: str, decoded: list[tuple[list[int], str]], loaded: Any) -> None:
+    """Raise a ValueError if ids are decoded to another text."""
     options = {} if isinstance(loaded, Tokenizer) else {"clean_up_tokenization_spaces": False}
-    for ids in pipeline.encode(stress_texts(definition)):
-        with suppress(UnicodeDecodeError):
-            pipeline.decode_bytes(ids).decode()
-            expected = pipeline.decode([ids])[0]
-            if decoded_otherwise.isdisjoint(ids):
-                text = loaded.decode(ids, skip_special_tokens=False, **options)
-                check_equal(name, {f"text of {ids}": expected}, {f"text of {ids}": text})
+    for ids, expected in decoded:
+        text = loaded.decode(ids, skip_special_tokens=False, **options)
+        check_equal(name, {f"text of {ids}": expected}, {f"text of {ids}": text})
 
 
 def flags(tokens: Mapping[int, AddedToken]) -> dict[str, object]:

@@ -37,6 +37,9 @@ STRESS_TEXTS = (
 )
 """The stress texts for every tokenizer."""
 
+MAX_AROUND = 64
+"""How many texts to try with special tokens around them and in pairs, which depends on no text."""
+
 _TOKENS_A_TEXT = 64
 _NOT_UTF8 = re.compile("[\\udc80-\\udcff]")
 
