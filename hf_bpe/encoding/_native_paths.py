@@ -82,7 +82,7 @@ def encode_utf8(
     def encode(numbers: list[int], are_changed: int) -> tuple[Ids, Numbers]:
         of_these = options.for_parts((number, 0) for number in numbers)
         if prepared is not None and not are_changed:
-            return encode_utf8(prepared.whole, (data, begins[numbers], ends[numbers]), of_these, threads)
+            return encode_utf8(prepared.unchanged_encoder, (data, begins[numbers], ends[numbers]), of_these, threads)
         view = memoryview(data).cast("B")
         spans = zip(begins[numbers].tolist(), ends[numbers].tolist(), strict=True)
         return encoder.encode_to_numpy([bytes(view[begin:end]) for begin, end in spans], of_these, threads)
@@ -108,7 +108,7 @@ def text_encoder(
         return encoder.text_encoder(*arguments)  # type: ignore[no-any-return]
     encode, before, after = encoder.encode, *map(list, template_ids)
 
-    def encode_text(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
+    def encode_any_text(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
         ids = encode(text, as_text if split_special_tokens else usual)
         if not add_special_tokens:
             return ids
@@ -118,22 +118,22 @@ def text_encoder(
 
     prepared = as_prepared(encoder)
     if prepared is None:
-        return encode_text
-    encode_unchanged, is_unchanged = text_encoder(prepared.whole, *arguments), prepared.is_unchanged
+        return encode_any_text
+    encode_unchanged, is_unchanged = text_encoder(prepared.unchanged_encoder, *arguments), prepared.is_unchanged
 
     def encode_checked(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
-        is_whole = is_unchanged(text, as_text if split_special_tokens else usual)
-        return (encode_unchanged if is_whole else encode_text)(text, split_special_tokens, add_special_tokens)
+        is_same = is_unchanged(text, as_text if split_special_tokens else usual)
+        return (encode_unchanged if is_same else encode_any_text)(text, split_special_tokens, add_special_tokens)
 
     native = native_core()
-    if prepared.refusing is None or native is None:
+    if prepared.nfc_checking_encoder is None or native is None:
         return encode_checked
-    encode_at_once = text_encoder(prepared.refusing, *arguments)
+    encode_or_refuse = text_encoder(prepared.nfc_checking_encoder, *arguments)
     refusal: type[ValueError] = native.MayNotBeNfc
 
     def encode_nfc(text: AnyText, split_special_tokens: bool, add_special_tokens: bool) -> list[int]:
         with suppress(refusal):
-            return encode_at_once(text, split_special_tokens, add_special_tokens)
+            return encode_or_refuse(text, split_special_tokens, add_special_tokens)
         return encode_checked(text, split_special_tokens, add_special_tokens)
 
     return encode_nfc

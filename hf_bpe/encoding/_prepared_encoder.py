@@ -1,4 +1,4 @@
-"""The encoder of models with a step before encoding; of text that this changes, each segment is encoded by itself."""
+"""Encoding with a normalizer: unchanged text goes straight to the core, other text segment by segment."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ class PreparedEncoder(Encoder):
     added_tokens: tuple[AddedTokenTuple, ...] = ()  # the added tokens
     store: object = None  # a native prefix cache
     preparation: Preparation = field(init=False)  # the step before encoding
-    whole: Encoder = field(init=False)  # the encoder of text that the step leaves as it is
-    segments: Encoder = field(init=False)  # the encoder of the segments of other text
-    # One that examines natively what is new in a text, and refuses what NFC may change; None if none does
-    refusing: Encoder | None = field(init=False, default=None)
+    unchanged_encoder: Encoder = field(init=False)  # for text that the step leaves as it is
+    segment_encoder: Encoder = field(init=False)  # for the segments of other text
+    # Examines natively what is new in a text, and refuses what NFC may change; None if none does
+    nfc_checking_encoder: Encoder | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         preparation, core = self.prepare(self.model, self.added_tokens), self.core
         if preparation.replaces_prefix:
             core = core.without_prefix()  # type: ignore[attr-defined]
-        whole = core.with_added_tokens((*preparation.raw_tokens, *preparation.later_tokens))
-        segments = core.with_added_tokens(preparation.later_tokens)
+        unchanged = core.with_added_tokens((*preparation.raw_tokens, *preparation.later_tokens))
+        segment = core.with_added_tokens(preparation.later_tokens)
         if self.store is not None:
-            whole, segments = whole.with_prefix_cache(self.store), segments.with_prefix_cache(self.store)
+            unchanged, segment = unchanged.with_prefix_cache(self.store), segment.with_prefix_cache(self.store)
             if preparation.is_checked_natively:
-                vars(self).update(refusing=whole.refusing_changes())  # type: ignore[attr-defined]
-        vars(self).update(preparation=preparation, whole=whole, segments=segments)
+                vars(self).update(nfc_checking_encoder=unchanged.refusing_changes())  # type: ignore[attr-defined]
+        vars(self).update(preparation=preparation, unchanged_encoder=unchanged, segment_encoder=segment)
 
     def __reduce__(self) -> tuple[object, ...]:
         return self.rebuild, (self.model, self.added_tokens)
@@ -87,56 +87,56 @@ class PreparedEncoder(Encoder):
         normalizer = self.preparation.normalizer
         if self.store is not None and isinstance(text, str) and normalizer.is_local and not text.isascii():
             # What the cache holds was unchanged, and so is each part of it.
-            seen = self.whole.known_characters(text, options)  # type: ignore[attr-defined]
+            seen = self.unchanged_encoder.known_characters(text, options)  # type: ignore[attr-defined]
             text = text[normalizer.last_segment(text, seen) :]
         return self.preparation.is_unchanged(text)
 
     def call_core(self, method: str, texts: list[AnyText], options: Options, *arguments: Any) -> Any:
         """Return what a method of the native core returns; None if it cannot encode the texts as they are."""
-        result = self._call_refusing(method, texts, options, *arguments)
+        result = self._call_checking_nfc(method, texts, options, *arguments)
         if result is not None:
             return result
-        call = getattr(self.whole, method, None)
+        call = getattr(self.unchanged_encoder, method, None)
         return call(texts, options, *arguments) if call and self._are_unchanged(texts, options) else None
 
     def _are_unchanged(self, texts: list[AnyText], options: Options) -> bool:
         few = range(len(texts)) if len(texts) <= _MAX_CHECKED_IN_PYTHON else self.preparation.changed_texts(texts)
         return all(self.is_unchanged(texts[number], options) for number in few)
 
-    def _call_refusing(self, method: str, *arguments: Any) -> Any:
-        if self.refusing is not None:
+    def _call_checking_nfc(self, method: str, *arguments: Any) -> Any:
+        if self.nfc_checking_encoder is not None:
             with suppress(native_core().MayNotBeNfc):  # type: ignore[union-attr]
-                return getattr(self.refusing, method)(*arguments)
+                return getattr(self.nfc_checking_encoder, method)(*arguments)
         return None
 
     # Text to ids.
 
     def encode(self, text: AnyText, options: Options) -> list[int]:
-        ids: list[int] | None = self._call_refusing("encode", text, options)
+        ids: list[int] | None = self._call_checking_nfc("encode", text, options)
         if ids is not None:
             return ids
         if self.is_unchanged(text, options):
-            return self.whole.encode(text, options)
+            return self.unchanged_encoder.encode(text, options)
         ids = []
         for segment in self.preparation.segments(as_str(text), options):
             if segment.token_id is None:
                 of_segment = self._options(options, [(0, segment)], is_first=segment.start == 0)
-                ids += self.segments.encode(segment.data, of_segment)
+                ids += self.segment_encoder.encode(segment.data, of_segment)
             else:
                 ids.append(segment.token_id)
         return ids
 
     def encode_to_numpy(self, texts: list[AnyText], options: Options, threads: int) -> Encoded:
-        encoded: Encoded | None = self._call_refusing("encode_to_numpy", texts, options, threads)
+        encoded: Encoded | None = self._call_checking_nfc("encode_to_numpy", texts, options, threads)
         if encoded is not None:
             return encoded
         may_change = self.preparation.changed_texts(texts)
         changed = [number for number in may_change if not self.is_unchanged(texts[number], options)]
         if not changed:
-            return self.whole.encode_to_numpy(texts, options, threads)
+            return self.unchanged_encoder.encode_to_numpy(texts, options, threads)
 
         def encode(numbers: list[int], are_changed: int) -> Encoded:
-            encode = self._encode_segments if are_changed else self.whole.encode_to_numpy
+            encode = self._encode_segments if are_changed else self.unchanged_encoder.encode_to_numpy
             of_these = options.for_parts((number, 0) for number in numbers)
             return encode([texts[number] for number in numbers], of_these, threads)
 
@@ -157,7 +157,7 @@ class PreparedEncoder(Encoder):
                 return np.array([segment.token_id for _, segment in these], np.uint32), np.arange(len(these) + 1)
             of_these = self._options(options, these, is_first=kind == _FIRST)
             # All in one batch, which threads may share.
-            return self.segments.encode_to_numpy([segment.data for _, segment in these], of_these, threads)
+            return self.segment_encoder.encode_to_numpy([segment.data for _, segment in these], of_these, threads)
 
         ids, offsets = encode_each(np.array(kinds, np.uint8), encode)
         return ids, offsets[np.cumsum([0, *map(len, prepared)])]
@@ -169,7 +169,7 @@ class PreparedEncoder(Encoder):
 
     def encode_with_offsets(self, texts: list[AnyText], options: Options) -> tuple[Ids, Numbers, Numbers]:
         if self._are_unchanged(texts, options):
-            return self.whole.encode_with_offsets(texts, options)
+            return self.unchanged_encoder.encode_with_offsets(texts, options)
         rows = [self._row_with_offsets(text, options.for_parts([(index, 0)])) for index, text in enumerate(texts)]
         offsets = np.array([0, *accumulate(len(ids) for ids, _ in rows)], np.int64)
         return np.concatenate([ids for ids, _ in rows]), offsets, np.concatenate([places for _, places in rows])
@@ -177,7 +177,7 @@ class PreparedEncoder(Encoder):
     def _row_with_offsets(self, text: AnyText, options: Options) -> tuple[Ids, Numbers]:
         """Return the ids of a text and their offsets, see `Encoder.encode_with_offsets`."""
         if self.is_unchanged(text, options):
-            ids, _, places = self.whole.encode_with_offsets([text], options)
+            ids, _, places = self.unchanged_encoder.encode_with_offsets([text], options)
             return ids, places
         repaired = as_str(text)
         sizes = _character_sizes(repaired)
@@ -190,7 +190,7 @@ class PreparedEncoder(Encoder):
                 places = np.array([[offsets[segment.start], offsets[segment.stop], 0]])
             else:
                 of_segment = self._options(options, [(0, segment)], is_first=segment.start == 0)
-                ids, _, places = self.segments.encode_with_offsets([segment.data], of_segment)
+                ids, _, places = self.segment_encoder.encode_with_offsets([segment.data], of_segment)
                 places[:, 0] = offsets[segment.start] + np.asarray(segment.begins)[places[:, 0]]
                 places[:, 1] = offsets[segment.start] + np.asarray(segment.ends)[places[:, 1] - 1]
             places[:, 2] += part
@@ -219,7 +219,7 @@ class PreparedEncoder(Encoder):
         end = preparation.normalizer.last_segment(text, len(text) - _CHARACTER - longest)
         head = text[:end].rstrip(WHITE_SPACE)
         if preparation.is_unchanged(head):
-            return self.whole.find_last_cut(utf8(head), options)
+            return self.unchanged_encoder.find_last_cut(utf8(head), options)
         spans = preparation.splitter.spans(text, split_special_tokens=options.split_special_tokens)
         forbidden = preparation.splitter.forbidden_cuts(text, 1, len(head))
         for start, stop, added in reversed(spans):
@@ -242,9 +242,9 @@ class PreparedEncoder(Encoder):
             data, begins, ends = normalizer.align_segments(stretch[start:])
             # A token that begins before the window is not seen there.
             minimum = longest + _CHARACTER if start > 0 else 0
-            cut = self.segments.find_last_cut(data, options)
+            cut = self.segment_encoder.find_last_cut(data, options)
             while cut > minimum and ends[cut - 1] > begins[cut]:  # inside a part that normalization changed
-                cut = self.segments.find_last_cut(data[:cut], options)
+                cut = self.segment_encoder.find_last_cut(data[:cut], options)
             if cut > minimum:
                 return start + len(as_str(utf8(stretch[start:])[: begins[cut]]))
             if start == 0:

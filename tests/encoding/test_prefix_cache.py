@@ -253,7 +253,7 @@ def inert_characters():
 
 @pytest.mark.parametrize("given", [str, partial(str.encode, errors="surrogatepass")], ids=["str", "bytes"])
 def test_only_what_nfc_cannot_change_is_accepted(tokenizer, given):
-    encoder = tokenizer._pipeline.encoder.refusing
+    encoder = tokenizer._pipeline.encoder.nfc_checking_encoder
     refusal = require_core("prefix caches").MayNotBeNfc
     inert = {*inert_characters()} - {*map(chr, range(0xD800, 0xE000))}
 
