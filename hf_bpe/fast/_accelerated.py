@@ -74,7 +74,7 @@ def accelerate(tokenizer: object, *, prefix_cache: PrefixCache | int | str | Non
         vars(other).update(settings)
         for hook in ALL_HOOKS & settings.keys():
             setattr(other, hook, settings[hook])
-        vars(other)["_pipeline_slot"].take(backend)
+        vars(other)["_pipeline_slot"].make_pipeline(backend)
         if cache is not None:
             other.prefix_cache = cache
     except ValueError as error:

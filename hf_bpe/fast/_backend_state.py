@@ -90,7 +90,7 @@ def remembered_as_special(backend: Tokenizer, added: Mapping[int, AddedToken]) -
 
 
 def _shows_all(backend: Tokenizer, ids: list[int]) -> bool:
-    """Return whether decoding surely leaves out none of these ids, as text from which special tokens are left out."""
+    """Return whether `skip_special_tokens` surely skips none of the ids."""
     if not ids:
         return True
     try:

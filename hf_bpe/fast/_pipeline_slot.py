@@ -88,19 +88,19 @@ class PipelineSlot:
     other code may have a handle of one; and if the backend itself may have been reached, its tokens, too.
 
     Attributes:
-        is_reached: whether other code may have reached the backend since it was last compared.
+        is_exposed: whether other code may have reached the backend since it was last compared.
         is_sealed: whether no other code has ever had the backend.
 
     Pickles are empty, so the fingerprint of a tokenizer does not depend on what was called.
     """
 
-    __slots__ = ("_is_warned", "_owners", "_snapshot", "is_reached", "is_sealed")
+    __slots__ = ("_is_warned", "_owners", "_snapshot", "is_exposed", "is_sealed")
 
     def __init__(self) -> None:
         self._owners: tuple[weakref.ref[object], ...] = ()
         self._snapshot: _Snapshot | None = None
         self._is_warned = False
-        self.is_reached = True
+        self.is_exposed = True
         self.is_sealed = False
 
     def __reduce__(self) -> tuple[type[PipelineSlot], tuple[()]]:
@@ -109,13 +109,13 @@ class PipelineSlot:
     def __deepcopy__(self, memo: dict[int, object]) -> PipelineSlot:
         other = PipelineSlot()
         other.is_sealed = self.is_sealed
-        if self._snapshot is not None and not self.is_reached:
+        if self._snapshot is not None and not self.is_exposed:
             other._snapshot = replace(self._snapshot, backend=None)
         return other
 
-    def reach(self) -> None:
+    def mark_exposed(self) -> None:
         """Remember that the caller's caller, which reads `_tokenizer`, gets the backend."""
-        self.is_reached = True
+        self.is_exposed = True
         if self.is_sealed:
             caller = sys._getframe(2)
             module = caller.f_globals.get("__name__", "")
@@ -135,13 +135,13 @@ class PipelineSlot:
         alive = (owner for owner in self._owners if owner() is not None)
         self._owners = (*alive, weakref.ref(tokenizer))  # losing one to another thread costs time only
 
-    def _others(self, attributes: dict[str, object]) -> list[dict[str, object]]:
+    def _sibling_attributes(self, attributes: dict[str, object]) -> list[dict[str, object]]:
         """Return the attributes of the other tokenizers that have this slot, and notice what reaches the backend."""
         owners = [owner() for owner in self._owners]
         by_id = {id(vars(owner)): vars(owner) for owner in owners if hasattr(type(owner), "_accelerates")}
         return [each for each in by_id.values() if each is not attributes and each.get("_pipeline_slot") is self]
 
-    def current(
+    def up_to_date_pipeline(
         self, attributes: dict[str, Any], only_decodes: bool = False, tells_specials: bool = False
     ) -> FastPipeline | None:
         """Return the pipeline of the backend as it is now; None if the backend has to do the work itself.
@@ -152,7 +152,7 @@ class PipelineSlot:
         backend, snapshot = attributes["_tokenizer"], self._snapshot
         if snapshot is None:
             return self._renewed(backend)
-        if not self.is_reached and snapshot.backend is backend:
+        if not self.is_exposed and snapshot.backend is backend:
             if self.is_sealed:
                 return snapshot.pipeline
             try:
@@ -163,14 +163,14 @@ class PipelineSlot:
                 pass  # which is raised again
         try:
             # In this order: what is reached from here on is compared in the next call.
-            self.is_reached = False
-            if snapshot.backend is not backend or is_held_elsewhere(attributes, self._others(attributes)):
-                self.is_reached, self.is_sealed = True, False
+            self.is_exposed = False
+            if snapshot.backend is not backend or is_held_elsewhere(attributes, self._sibling_attributes(attributes)):
+                self.is_exposed, self.is_sealed = True, False
             components, states, tokens = _state_of(backend)
             if (states, tokens) != (snapshot.states, snapshot.tokens):
                 return self._renewed(backend)
             # Not in each call, as it takes 5 µs for each added token, of which Gemma 3 has 6,415.
-            if (tells_specials or not self.is_reached) and remembered_as_special(backend, tokens[-1]):
+            if (tells_specials or not self.is_exposed) and remembered_as_special(backend, tokens[-1]):
                 return self._renewed(backend)
         except ValueError as error:  # of a component in Python
             self._warn(error)
@@ -186,15 +186,15 @@ class PipelineSlot:
 
     def _renewed(self, backend: Tokenizer) -> FastPipeline | None:
         try:
-            return self.take(backend)
+            return self.make_pipeline(backend)
         except ValueError as error:
             self._warn(error)
         try:
-            return self.take(backend, has_pipeline=False)
+            return self.make_pipeline(backend, has_pipeline=False)
         except ValueError:  # its state cannot be read, so it is asked again in the next call
             return None
 
-    def take(self, backend: Tokenizer, has_pipeline: bool = True) -> FastPipeline | None:
+    def make_pipeline(self, backend: Tokenizer, has_pipeline: bool = True) -> FastPipeline | None:
         """Return the pipeline of a backend, None if it is known to have none, and keep this for the next calls.
 
         But if another thread changes the backend meanwhile, the next call makes another one. The backend itself would
@@ -202,7 +202,7 @@ class PipelineSlot:
         ValueError says why it cannot be made.
         """
         for _ in range(_TRIES):
-            self.is_reached = True
+            self.is_exposed = True
             components, states, tokens = _state_of(backend)
             pipeline, error = None, None
             try:

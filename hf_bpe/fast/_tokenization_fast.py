@@ -47,7 +47,7 @@ class _BackedMethods(AnyTokenizer):
     def _tokenizer(self) -> Tokenizer | None:
         attributes = vars(self)
         if "_pipeline_slot" in attributes:
-            attributes["_pipeline_slot"].reach()
+            attributes["_pipeline_slot"].mark_exposed()
         return attributes.get("_tokenizer")
 
     @_tokenizer.setter
@@ -75,7 +75,7 @@ class _BackedMethods(AnyTokenizer):
         """Return the pipeline of the backend, for calls that encode special tokens as text or not."""
         attributes = vars(self)
         slot: PipelineSlot = attributes.get("_pipeline_slot") or self._new_slot()
-        pipeline = slot.current(attributes, tells_specials=bool(as_text))
+        pipeline = slot.up_to_date_pipeline(attributes, tells_specials=bool(as_text))
         cache = self._prefix_cache
         return pipeline if pipeline is None or cache is None else cache.pipeline(pipeline)
 
@@ -83,7 +83,7 @@ class _BackedMethods(AnyTokenizer):
     def _decoding_pipeline(self) -> FastPipeline | None:
         attributes = vars(self)
         slot: PipelineSlot = attributes.get("_pipeline_slot") or self._new_slot()
-        pipeline = slot.current(attributes, only_decodes=True, tells_specials=True)
+        pipeline = slot.up_to_date_pipeline(attributes, only_decodes=True, tells_specials=True)
         return pipeline if pipeline is not None and pipeline.decodes else None
 
     def _new_slot(self) -> PipelineSlot:
