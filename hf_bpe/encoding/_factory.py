@@ -81,7 +81,8 @@ def _make_encoder_of_raw_text(model: BPEModel) -> Encoder:
 
 
 def _check_ids(model: BPEModel) -> None:
-    if (highest := max(*model.token_arrays.numbers[-1:], len(model.merge_ids) // 12, 0)) >= _NATIVE_IDS:
+    ids = memoryview(model.token_arrays.ids).cast("I")
+    if (highest := max(*ids[-1:], len(model.merge_ids) // 12, 0)) >= _NATIVE_IDS:
         raise ValueError(f"model: expected ids and numbers of merges below {_NATIVE_IDS}, got {highest}")
 
 
