@@ -50,7 +50,6 @@ class Parts:
 
     model: BPEModel
     vocab: dict[str, int]  # of printable tokens of the model, with placeholders for ids that have no token
-    tokens: dict[int, str]  # the same the other way round
     added: AddedTokens
     special: NamedTokens
     template: Template | None
@@ -90,7 +89,7 @@ def assemble(arguments: SettingValues) -> Parts:
     empty_id = printable_vocab.pop("", None)  # of vocab.json
     own["unused_tokens"] = ({} if empty_id is None else {"": empty_id}) | dict(own["unused_tokens"] or {})
     contents = {token_id: str(token) for token_id, token in listed.items()}
-    vocab, tokens = make_vocabulary(printable_vocab, own["unused_tokens"], contents)
+    vocab = make_vocabulary(printable_vocab, own["unused_tokens"], contents)
     if END_OF_TEXT in model.special_tokens:
         settings.setdefault("bos_token", END_OF_TEXT)
         settings.setdefault("eos_token", END_OF_TEXT)
@@ -105,7 +104,7 @@ def assemble(arguments: SettingValues) -> Parts:
     if adds_bos is not None or adds_eos is not None:  # as fast tokenizers take one without the other
         template = Template.of_names(names, adds_bos or False, adds_eos or False)
     check_tokens(template, ChainMap(added.ids, vocab))
-    return Parts(model, vocab, tokens, added, special, template, own, settings)
+    return Parts(model, vocab, added, special, template, own, settings)
 
 
 def _all_added_tokens(
@@ -232,10 +231,8 @@ def loading_call(path: str | os.PathLike[str]) -> str:
     return f"BPETokenizer.convert_from({os.fspath(path)!r})"
 
 
-def make_vocabulary(
-    vocab: dict[str, int], unused: Mapping[str, int], added: Mapping[int, str]
-) -> tuple[dict[str, int], dict[int, str]]:
-    """Return printable token → id for all ids of a tokenizer, without gaps, and id → printable token.
+def make_vocabulary(vocab: dict[str, int], unused: Mapping[str, int], added: Mapping[int, str]) -> dict[str, int]:
+    """Return printable token → id for all ids of a tokenizer, without gaps.
 
     Given are the tokens of the model, tokens to which no text is encoded, and id → content of added tokens.
     """
@@ -246,9 +243,7 @@ def make_vocabulary(
             raise ValueError(f"unused_tokens: {token!r:.80} {token_id}: the vocabulary has {other}")
     if unused:
         vocab = dict(sorted({**vocab, **unused}.items(), key=itemgetter(1)))
-    tokens = dict(zip(vocab.values(), vocab, strict=True))
-    check_added_ids(added, vocab, tokens)
+    check_added_ids(added, vocab, {token_id: token for token, token_id in vocab.items() if token_id in added})
     # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in the
     # ids both would be wrong. An added token may have the id of a hole, as files of others have them.
-    filled = with_placeholders(vocab, added)
-    return filled, tokens if filled is vocab else dict(zip(filled.values(), filled, strict=True))
+    return with_placeholders(vocab, added)

@@ -37,7 +37,7 @@ from hf_bpe.tokenizer._methods.editing import EditingMethods
 from hf_bpe.tokenizer._methods.files import FileMethods
 from hf_bpe.tokenizer._methods.saving import SavingMethods
 from hf_bpe.tokenizer._methods.shared import SharedMethods
-from hf_bpe.tokenizer._methods.state import PipelineCache, StateMethods, WarningsGiven
+from hf_bpe.tokenizer._methods.state import PipelineCache, StateMethods, UnpickledDict
 from hf_bpe.tokenizer._methods.template import TemplateMethods
 from hf_bpe.tokenizer._methods.transformers_hooks import HookMethods
 from hf_bpe.tokenizer._options import (
@@ -162,7 +162,7 @@ class BPETokenizer(
         self._template = parts.template
         for name, value in parts.own.items():
             setattr(self, name, value)
-        self.decoder, self.encoder = parts.tokens, parts.vocab
+        self.encoder, self._decoder_cache = parts.vocab, UnpickledDict()
         self.total_vocab_size = len(parts.vocab)  # transformers 5.0 and 5.1 add tokens before counting them
         kwargs = {"token_type_ids_pattern": "all_zeros", **parts.settings, "added_tokens_decoder": parts.added.tokens}
         super().__init__(**kwargs, special_tokens_pattern=None)  # transformers 5.0 and 5.1 default to BERT's
@@ -172,7 +172,7 @@ class BPETokenizer(
         # The model stands for the files, but each parameter of the constructor has to be present.
         kept = {"signature": signature, "model": parts.model}
         self.init_kwargs.update({name: getattr(self, name) for name in persistent} | kept)
-        self.deprecation_warnings = WarningsGiven()
+        self.deprecation_warnings = UnpickledDict()
         self.backend = "tokenizers"  # transformers checks this for support of offsets and words
         # Settings of this loading or class: without hf_bpe another backend reads the same settings.
         for name in ("is_local", "local_files_only", "backend"):

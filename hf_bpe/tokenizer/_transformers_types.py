@@ -111,7 +111,7 @@ class PreTrainedTokenizer(OwnSettings):
     name_or_path: str
     verbose: bool
     backend: str
-    deprecation_warnings: dict[str, bool]
+    deprecation_warnings: dict[str, object]
     files_loaded: list[str]
     init_inputs: tuple[object, ...]
     init_kwargs: dict[str, Any]

@@ -48,11 +48,11 @@ class PipelineCache:
         return PipelineCache, ()
 
 
-class WarningsGiven(dict[str, bool]):
-    """The warnings that transformers has given; excluded from pickles and fingerprints of the tokenizer."""
+class UnpickledDict(dict[str, object]):
+    """What was computed or warned about; excluded from pickles and fingerprints of the tokenizer."""
 
-    def __reduce__(self) -> tuple[type[WarningsGiven], tuple[()]]:
-        return WarningsGiven, ()
+    def __reduce__(self) -> tuple[type[UnpickledDict], tuple[()]]:
+        return UnpickledDict, ()
 
 
 class StateMethods(OwnTokenizer):
@@ -161,9 +161,8 @@ class StateMethods(OwnTokenizer):
     def __copy__(self) -> Self:
         """Return a tokenizer that shares the model but has its own added tokens."""
         other = type(self).__new__(type(self))
-        shared = ("encoder", "decoder")  # of the model; these never change
         for name, value in vars(self).copy().items():
-            is_own = isinstance(value, (dict, list)) and name not in shared
+            is_own = isinstance(value, (dict, list)) and name != "encoder"  # which never changes
             other.__dict__[name] = copy.copy(value) if is_own else value
         other.__dict__["_pipeline_cache"] = self._pipeline_cache.next()
         return other
@@ -174,6 +173,11 @@ class StateMethods(OwnTokenizer):
     if not TYPE_CHECKING:  # or type checkers would take any name
 
         def __getattr__(self, key: str) -> object:
+            if key == "decoder":  # `encoder` the other way round; `datasets` would notice another attribute
+                cache = self._decoder_cache
+                if key not in cache:
+                    cache[key] = dict(zip(self.encoder.values(), self.encoder, strict=True))
+                return cache[key]
             try:
                 return super().__getattr__(key)
             except AttributeError as error:

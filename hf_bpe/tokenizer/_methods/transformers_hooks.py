@@ -146,7 +146,7 @@ class HookMethods(OwnTokenizer):
 
     def _tokenize(self, text: str, **kwargs: object) -> list[str]:
         ids = self.pipeline.base.encode(text, self.pipeline.options_of_bytes)
-        return [self.decoder[token_id] for token_id in ids]
+        return [*map(self.decoder.__getitem__, ids)]
 
     def _convert_token_to_id(self, token: str) -> int | None:
         token_id = self.encoder.get(token)
