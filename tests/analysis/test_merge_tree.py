@@ -76,11 +76,10 @@ def test_tokens_are_found_by_id_bytes_text_and_printed_form():
     assert merge_tree(tokenizer.model, " newest") == tree
 
 
-def test_special_and_added_tokens_say_what_they_are():
+def test_an_added_token_says_what_it_is():
     tokenizer = make_tokenizer()
     tokenizer.add_tokens(["<later>"])
     assert merge_tree(tokenizer, "<later>").kind == "added token"
-    assert merge_tree(tokenizer, "<pad>").kind == "special token"
 
 
 def test_unknown_token_is_an_error_that_names_it():

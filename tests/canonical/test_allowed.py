@@ -10,7 +10,7 @@ from hf_bpe import BPEModel, train
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.reference import Encoder
 from support.cases import case
-from support.completions import completions
+from support.completions import is_viable
 from support.profiles import by_profile, scaled, thorough
 from support.small_tokenizers import bare_tokenizer
 from support.strategies import BYTES
@@ -45,12 +45,6 @@ def beginnings_of(tokenizer, alphabet, length):
     return found
 
 
-def is_viable(tokenizer, ids, data):
-    """Say whether some text that continues with any kind of character has ids that begin with these."""
-    texts = [data + done + more.encode() for done in completions(data) for more in MORE]
-    return any(tuple(row[: len(ids)]) == ids for row in tokenizer.encode_to_lists(texts))
-
-
 QUICK = ("gpt2", "cl100k", "qwen3.5")
 
 
@@ -83,7 +77,7 @@ def check_masks(model, letters, length):
             expected = (*ids, token_id) in viable
             if mask[token_id] != expected:  # texts with other characters may decide
                 assert mask[token_id], (ids, token_id)
-                assert is_viable(tokenizer, (*ids, token_id), longer), (ids, token_id)
+                assert is_viable(tokenizer, [*ids, token_id], longer, MORE), (ids, token_id)
     assert compared > 20
 
 

@@ -14,7 +14,7 @@ from tokenizers import AddedToken
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.reference import pre_tokenize
 from support.cases import case
-from support.completions import completions
+from support.completions import is_viable
 from support.profiles import by_profile, scaled, thorough
 from support.small_tokenizers import bare_tokenizer
 
@@ -64,12 +64,6 @@ def is_canonical(tokenizer, ids, data):
         return encode(tokenizer, data.decode()) == ids
     except UnicodeDecodeError:
         return False
-
-
-def is_viable(tokenizer, ids, data, more):
-    """Say whether some text that goes on with any kind of text has ids that begin with these."""
-    texts = [(data + done + rest.encode()).decode() for done in completions(data) for rest in more]
-    return any(encode(tokenizer, text)[: len(ids)] == ids for text in texts)
 
 
 def check_masks(tokenizer, letters, length):

@@ -146,13 +146,6 @@ print(counts.fingerprint, int(peak) * 1024)
     assert found["100MB"][1] < 100_000_000 < found[""][1]
 
 
-def test_too_little_memory_is_refused():
-    with pytest.raises(
-        ValueError, match=r"max_memory: 10.0 MB is too little: this process already uses .* give at least"
-    ):
-        count(["low"], max_memory="10MB")
-
-
 @scaled
 def test_finished_shards_are_not_counted_again(corpus, tmp_path, monkeypatch):
     work = tmp_path / "work"

@@ -157,7 +157,7 @@ INVALID = [
     (["a.txt", "."], ValueError, r"'a.txt' names a file or directory and '\.' does not"),
     (["data", "dta"], ValueError, "'data' names a file or directory and 'dta' does not"),
     (["*.txt", "*.text"], ValueError, r"'\*\.txt' names a file or directory and '\*\.text' does not"),
-    (["s3://bucket/a.txt", "low"], ValueError, "'s3://bucket/a.txt' is a URL and 'low' is not"),
+    (["s3://bucket/a.txt", "low"], ValueError, "a.txt' is a URL and 'low' is not; give only paths and URLs for files"),
     (b"low lower", TypeError, r"got bytes; to train on one text give \[text\]"),
     (5, TypeError, "expected a path, paths or an iterable of texts, got int"),
     (None, TypeError, "got NoneType"),

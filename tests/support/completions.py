@@ -19,3 +19,9 @@ def completions(data):
             key = unicodedata.category(char), unicodedata.combining(char), unicodedata.is_normalized("NFC", char)
             kinds.setdefault(key, []).append(char.encode()[len(partial) :])
     return [each for some in kinds.values() for each in some[:3]]
+
+
+def is_viable(tokenizer, ids, data, more):
+    """Say whether some text that continues bytes with one of some texts has ids that begin with these."""
+    texts = (data + done + rest.encode() for done in completions(data) for rest in more)
+    return any(tokenizer.encode_bytes(text)[: len(ids)] == ids for text in texts)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hf_bpe import BPEModel, Source, WordCounts, count, train, train_bpe
+from hf_bpe import BPEModel, Source, WordCounts, count, train
 from hf_bpe.training import Superwords
 from hf_bpe.training import _checkpoint as merge_log
 from hf_bpe.training import _learning as learning
@@ -129,21 +129,6 @@ def test_limits_and_penalties_go_by_counts_without_scale():
         one, other = train(weighted, num_merges=500, **options), train(whole, num_merges=500, **doubled)
         assert one.merges == other.merges
         assert one.merges != train(whole, num_merges=500, **options).merges
-
-
-def test_pairs_beyond_2_to_the_32_occurrences_are_distinguished():
-    most = 2**33
-    counts = WordCounts({"ab": most + 1, "cd": most, "ef": 2**32 + 5, "gh": 7})
-    assert train(counts, num_merges=4).merges == [(b"a", b"b"), (b"c", b"d"), (b"e", b"f"), (b"g", b"h")]
-    source = [Source(["cd"], weight=2**40), Source(["ab"], weight=2**40 + 1), Source(["gh"], weight=2**32 + 6)]
-    assert train(source, num_merges=3).merges == [(b"a", b"b"), (b"c", b"d"), (b"g", b"h")]
-
-
-def test_train_bpe_gives_the_model_of_train():
-    with pytest.raises(TypeError, match="vocab_size: expected one size, got"):
-        train_bpe(sentences(), [300, 400])
-    _, merges = train_bpe(WordCounts({"low": 2}), 258)
-    assert merges == [(b"o", b"w"), (b"l", b"ow")]
 
 
 # Memory.
