@@ -15,6 +15,8 @@ from hf_bpe import BPEModel, BPETokenizer
 from support import strategies
 from support.cases import case
 from support.profiles import by_profile, scaled
+from support.small_tokenizers import bare_tokenizer
+from support.strategies import BYTES
 
 MERGES = [
     ("l", "o"),
@@ -31,10 +33,8 @@ MERGES = [
 
 def tokenizer_of(pattern="gpt2", normalizer=None, tokens=()):
     merges = [(a.encode(), b.encode()) for a, b in MERGES]
-    vocab = {**{i: bytes([i]) for i in range(256)}, **{256 + i: a + b for i, (a, b) in enumerate(merges)}}
-    added = {300 + number: token for number, token in enumerate(tokens)}
-    model = BPEModel(vocab, merges, pattern=pattern, normalizer=normalizer)
-    return BPETokenizer(model=model, added_tokens_decoder=added, bos_token=None, eos_token=None)
+    vocab = {**BYTES, **{256 + i: a + b for i, (a, b) in enumerate(merges)}}
+    return bare_tokenizer(BPEModel(vocab, merges, pattern=pattern, normalizer=normalizer), tokens)
 
 
 TOKENS = [
@@ -47,7 +47,7 @@ tokenizers = st.builds(
     tokenizer_of, strategies.patterns, st.sampled_from([None, "NFC"]), st.lists(st.sampled_from(TOKENS), unique_by=str)
 )
 LETTERS = "low er\n12<|x>\xe9"
-some_ids = st.lists(st.sampled_from([*LETTERS.encode(), *range(256, 265), 300]), max_size=14)
+some_ids = st.lists(st.sampled_from([*LETTERS.encode(), *range(256, 265), 1000]), max_size=14)
 
 
 def is_canonical(tokenizer, ids):
@@ -61,7 +61,7 @@ def is_canonical(tokenizer, ids):
 @given(tokenizers, some_ids)
 @settings(max_examples=by_profile(quick=150, thorough=450))
 def test_checks_and_repairs_are_those_of_encoding(tokenizer, ids):
-    ids = [token_id for token_id in ids if token_id < 300 or token_id in tokenizer.added_tokens_decoder]
+    ids = [token_id for token_id in ids if token_id < 1000 or token_id in tokenizer.added_tokens_decoder]
     canonical = tokenizer.canonical_ids()
     expected = is_canonical(tokenizer, ids)
     first = canonical.first_noncanonical(ids)
@@ -151,8 +151,7 @@ def test_real_models_without_known_masks_refuse_by_name(name, test_data):
 
 def test_order_of_merges_is_refused_with_the_first_too_early(monkeypatch):
     monkeypatch.setattr("hf_bpe.canonical._neighbors._MAX_LATE", 0)
-    vocab = {**{i: bytes([i]) for i in range(256)}, 256: b"ab", 257: b"abc"}
-    model = BPEModel(vocab, [(b"ab", b"c"), (b"a", b"b")])
+    model = BPEModel({**BYTES, 256: b"ab", 257: b"abc"}, [(b"ab", b"c"), (b"a", b"b")])
     with pytest.raises(ValueError, match="merge 0 of the model comes before a merge that makes one of its parts"):
         BPETokenizer(model=model).canonical_ids().heal([97])
 
@@ -160,7 +159,7 @@ def test_order_of_merges_is_refused_with_the_first_too_early(monkeypatch):
 def test_sampled_by_mask_ids_are_canonical():
     tokenizer = tokenizer_of("cl100k", tokens=TOKENS[:1])
     canonical, random = tokenizer.canonical_ids(), Random(1)
-    ids, likely = [], {*range(256, 264), *b"low er\n12", 300}
+    ids, likely = [], {*range(256, 264), *b"low er\n12", 1000}
     for _ in range(300):
         ids.append(random.choice([i for i in np.flatnonzero(canonical.allowed_next(ids)).tolist() if i in likely]))
     assert canonical.first_noncanonical(ids) in (None, len(ids) - 1)  # more may have to follow

@@ -290,8 +290,6 @@ def test_a_shard_knows_how_its_file_is_read(here):
         return shard.format, shard.compression, shard.is_file, shard.is_local
 
     assert how("a.txt") == ("text", None, True, True)
-    assert how("notes.md") == ("text", None, True, True)
-    assert how("b.jsonl.gz") == ("jsonl", "gzip", True, True)
     assert how(Source("b.jsonl.gz", format="text")) == ("text", "gzip", True, True)
     assert how((here / "a.txt").as_uri()) == ("text", None, True, True)
     assert how(["low"])[2:] == (False, False)

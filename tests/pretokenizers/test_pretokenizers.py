@@ -179,9 +179,7 @@ NO_PATTERNS = [
     ("words", ValueError, "pattern 'words' is not known: expected one of gpt2, .*, none, or a regular expression"),
     ("", ValueError, "pattern '' is not known"),
     ("(", ValueError, r"pattern '\(' cannot be used: column 1: a \( without its \); expected"),
-    (r"\p{Nonsense}", ValueError, "cannot be used: column 1: the property 'Nonsense' is not supported"),
     ("(" * 5000 + ")" * 5000, ValueError, "cannot be used: column 101: more than 100 levels"),
-    (r"(?r)\w+", ValueError, r"\(\?r\)"),  # would search from the end
 ]
 
 
