@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hf_bpe import BPETokenizer, train
+from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.playground import Playground
 from hf_bpe.playground import _chats as chats
 from hf_bpe.playground import _server as server
@@ -383,7 +383,7 @@ def test_malformed_requests_are_refused(playground):
 
 
 def test_the_error_of_one_tokenizer_leaves_the_others(tokenizer):
-    lacking = BPETokenizer(model=train(["low"], 257).with_checked(vocab={108: b"l"}, merges=[]))
+    lacking = BPETokenizer(model=BPEModel({108: b"l"}, []))
     with Playground({"lacking": lacking, "sample": tokenizer}) as playground:
         (first, second), ids = encode(playground, "low")
     assert "error" in first
