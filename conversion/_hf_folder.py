@@ -9,7 +9,7 @@ import tokenizers
 
 from hf_bpe._utils.input_files import read_bounded
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._folder.consistency import LAST
+from hf_bpe.formats._folder.consistency import REQUIRED_FILES
 from hf_bpe.formats._folder.files import CONFIG_FILE, FOLDER_FEATURES, TOKENIZER_FILE
 from hf_bpe.formats._folder.read import read_folder
 from hf_bpe.formats._folder.write import write_folder
@@ -48,5 +48,5 @@ FORMAT = Format(
     read=_read,
     write=write_folder,
     peer=_peer,
-    last=LAST,
+    last=REQUIRED_FILES,
 )

@@ -15,7 +15,7 @@ from hf_bpe._utils.arguments import short_repr
 from hf_bpe._utils.object_stores import StorageOptions, join, remove, transfer, upload
 from hf_bpe.formats._features import without_missing_features
 from hf_bpe.formats._folder import verify as checks
-from hf_bpe.formats._folder.consistency import LAST
+from hf_bpe.formats._folder.consistency import REQUIRED_FILES
 from hf_bpe.formats._folder.files import FOLDER_FEATURES
 from hf_bpe.formats._folder.read import read_folder
 from hf_bpe.formats._folder.write import write_beside_vocabulary
@@ -83,7 +83,7 @@ def verify_saved(folder: Path, tokenizer: OwnTokenizer) -> None:
 def _loaded_values(tokenizer: Any) -> dict[str, object]:
     """Return settings, named tokens and flags of a tokenizer of transformers."""
     named = {name: token and str(token) for name, token in tokenizer._special_tokens_map.items()}
-    values = {name: getattr(tokenizer, name) for name in checks.SETTINGS_OF_ALL}
+    values = {name: getattr(tokenizer, name) for name in checks.COMMON_SETTINGS}
     return values | named | checks.flags(tokenizer.added_tokens_decoder)
 
 
@@ -95,7 +95,7 @@ def upload_folder(
     These are deleted first, so that no reader finds files of two tokenizers without an error.
     """
     names = [Path(file).relative_to(folder).as_posix() for file in files]
-    last = [f"{filename_prefix}-{name}" if filename_prefix else name for name in LAST]
+    last = [f"{filename_prefix}-{name}" if filename_prefix else name for name in REQUIRED_FILES]
     for name in reversed(last):
         remove(join(url, name), options)
     transfer(upload, ((folder / name, join(url, name)) for name in names if name not in last), options)

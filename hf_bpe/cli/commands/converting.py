@@ -170,11 +170,11 @@ def inspect(
 
 def _inspect_folder(path: Path, definition: Definition | None = None) -> tuple[list[str], AutoTokenizerChoice]:
     """Return how the files of a folder contradict each other, and what AutoTokenizer loads from it."""
-    from hf_bpe.formats._folder.consistency import contradictions
+    from hf_bpe.formats._folder.consistency import find_contradictions
     from hf_bpe.tokenizer._auto_tokenizer_choice import auto_tokenizer_choice
 
     chosen = auto_tokenizer_choice(path, definition)
-    return contradictions(path), chosen
+    return find_contradictions(path), chosen
 
 
 _SIDE_HELP = f"{FOLDER_HELP} Or a pattern: {', '.join(NAMES)}, or pattern:EXPRESSION."

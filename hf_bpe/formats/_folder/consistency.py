@@ -21,9 +21,9 @@ from hf_bpe.formats._files.tokenizer_json import read_tokenizer_json
 from hf_bpe.formats._folder.files import CONFIG_FILE, DIGESTS, TOKENIZER_FILE, VOCABULARY_FILES, content_of_token
 from hf_bpe.formats._settings import NAMED_TOKENS
 
-# Required files: fast tokenizers need the first, and BPETokenizer for characters; BPETokenizer for bytes and readers of
-# GPT-2's files the second.
-LAST = (TOKENIZER_FILE, "vocab.json")
+# Put in place last. Fast tokenizers and BPETokenizer for characters need the first, BPETokenizer for bytes and readers
+# of GPT-2's files the second.
+REQUIRED_FILES = (TOKENIZER_FILE, "vocab.json")
 
 _MODEL_FILES = ("config.json", "generation_config.json")
 _SHOWN = 3
@@ -36,7 +36,7 @@ def compute_digests(folder: Path) -> dict[str, str]:
 
 def check_complete(folder: Path) -> None:
     """Raise a ValueError if files are missing because a save was interrupted."""
-    for name in reversed(LAST):
+    for name in reversed(REQUIRED_FILES):
         if waiting := interrupted_save(folder, name):
             raise ValueError(
                 f"{folder}: a save into this folder was interrupted before it put {name} in place; save the tokenizer "
@@ -85,8 +85,8 @@ def _compute_digest(path: Path) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def contradictions(folder: Path) -> list[str]:
-    """Return what the other files of a folder say differently from its `tokenizer.json`, or from each other."""
+def find_contradictions(folder: Path) -> list[str]:
+    """Find what the other files of a folder say differently from its `tokenizer.json`, or from each other."""
     content = _read(folder / "tokenizer.json")
     config = _read(folder / "tokenizer_config.json")
     part = content.get("model")

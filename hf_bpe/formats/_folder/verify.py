@@ -29,12 +29,12 @@ from hf_bpe.formats._verification.stress_texts import stress_texts
 from hf_bpe.normalizers._backend import panics_as_errors
 from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8
 
-SETTINGS_OF_ALL = ("padding_side", "truncation_side", "model_max_length", "chat_template", "split_special_tokens")
+COMMON_SETTINGS = ("padding_side", "truncation_side", "model_max_length", "chat_template", "split_special_tokens")
 """Settings that every tokenizer of transformers must load."""
 
-_READ = (*SETTINGS_OF_ALL, *ENCODING_SETTINGS, "errors", "clean_up_tokenization_spaces", "template", "unused_tokens")
-_OF_TOKENIZERS = "tokenizers.Tokenizer.from_file"
-_TOKENS_OF_PROVEN = 1 << 12  # of a vocabulary that `tokenizers` is proven to have loaded with all merges
+_CHECKED = (*COMMON_SETTINGS, *ENCODING_SETTINGS, "errors", "clean_up_tokenization_spaces", "template", "unused_tokens")
+_BACKEND_LOADER = "tokenizers.Tokenizer.from_file"
+_MAX_TOKENS_IF_UNCHANGED = 1 << 12  # of a vocabulary that `tokenizers` is proven to have loaded with all merges
 
 
 def verify_folder(
@@ -57,17 +57,17 @@ def verify_folder(
         got = read(folder)
     check_model("from_pretrained", definition, got.model)
     check_equal("from_pretrained", _values(definition), _values(got))
-    with loading(_OF_TOKENIZERS):
+    with loading(_BACKEND_LOADER):
         loaded, file = _load(folder / TOKENIZER_FILE, definition, load_backend)
-    vocabulary, max_tokens = _vocabulary(definition), None if file is None else _TOKENS_OF_PROVEN
+    vocabulary, max_tokens = _vocabulary(definition), None if file is None else _MAX_TOKENS_IF_UNCHANGED
     if file is None or file.vocabulary != vocabulary:
-        check_vocabulary(_OF_TOKENIZERS, vocabulary, loaded.get_vocab())
+        check_vocabulary(_BACKEND_LOADER, vocabulary, loaded.get_vocab())
     if file is not None:
-        file.check_merges(_OF_TOKENIZERS, definition.model)
-    written = replace(side_of_loaded(loaded, _OF_TOKENIZERS), definition=definition)  # which shows the bytes of ids
-    check_side(_OF_TOKENIZERS, expected, written, files, max_tokens=max_tokens)
-    check_decoding(_OF_TOKENIZERS, decoded := decoded_texts(definition), loaded)
-    check_equal(_OF_TOKENIZERS, flags(definition.added_tokens), flags(loaded.get_added_tokens_decoder()))
+        file.check_merges(_BACKEND_LOADER, definition.model)
+    written = replace(side_of_loaded(loaded, _BACKEND_LOADER), definition=definition)  # which shows the bytes of ids
+    check_side(_BACKEND_LOADER, expected, written, files, max_tokens=max_tokens)
+    check_decoding(_BACKEND_LOADER, decoded := decoded_texts(definition), loaded)
+    check_equal(_BACKEND_LOADER, flags(definition.added_tokens), flags(loaded.get_added_tokens_decoder()))
     return loaded, written, decoded
 
 
@@ -102,7 +102,7 @@ def _load(
 
 def _values(definition: Definition) -> dict[str, object]:
     named = NamedTokens.of(definition.settings).contents
-    return {name: definition.setting(name) for name in _READ} | named | flags(definition.added_tokens)
+    return {name: definition.setting(name) for name in _CHECKED} | named | flags(definition.added_tokens)
 
 
 def _vocabulary(definition: Definition) -> dict[str, int]:

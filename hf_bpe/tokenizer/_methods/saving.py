@@ -15,7 +15,7 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.object_stores import StorageOptions
 from hf_bpe._utils.paths import check_destination, check_output, is_url
 from hf_bpe.formats._files.vocab_and_merges import write_gpt2
-from hf_bpe.formats._folder.consistency import LAST
+from hf_bpe.formats._folder.consistency import REQUIRED_FILES
 from hf_bpe.formats._folder.files import VOCABULARY_FILES
 from hf_bpe.formats._folder.read import Folder
 from hf_bpe.tokenizer._auto_tokenizer_choice import warn_of_existing_files
@@ -139,7 +139,7 @@ class SavingMethods(OwnTokenizer):
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         snapshot = self._with_named_tokens()  # for all files, because another thread may add tokens
         jinja = bool(kwargs.get("save_jinja_files", True))
-        with staged_folder(save_directory, last=[prefix + name for name in LAST]) as staging:
+        with staged_folder(save_directory, last=[prefix + name for name in REQUIRED_FILES]) as staging:
             write_files(snapshot, staging, legacy_format, portable=portable, save_jinja_files=jinja)
             if verify:
                 verify_saved(staging, snapshot)
