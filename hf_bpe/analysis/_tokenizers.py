@@ -26,7 +26,7 @@ def as_pipeline(tokenizer: AnyTokenizer) -> Pipeline:
         TypeError: it is none of these.
     """
     if isinstance(tokenizer, (BPEModel, Definition)):
-        return Pipeline.of(Definition(tokenizer) if isinstance(tokenizer, BPEModel) else tokenizer)
+        return Pipeline.from_definition(Definition(tokenizer) if isinstance(tokenizer, BPEModel) else tokenizer)
     pipeline = tokenizer if isinstance(tokenizer, Pipeline) else getattr(tokenizer, "pipeline", None)
     if not isinstance(pipeline, Pipeline):
         raise TypeError(

@@ -38,7 +38,7 @@ class FastPipeline(Pipeline):
         content |= {"padding": None, "truncation": None}
         added = added_tokens_of_json(content)
         definition = definition_of_json(content, added, added)
-        pipeline = cls.of(definition)
+        pipeline = cls.from_definition(definition)
         return pipeline.with_changes(template=template_with_type_ids(content.get("post_processor"), added)), definition
 
     @cached_property

@@ -48,7 +48,7 @@ class Pipeline:
         prefix_cache: where beginnings of texts are looked up; None for nowhere.
 
     >>> from hf_bpe import train
-    >>> pipeline = Pipeline.of(Definition(train(["low lower"], vocab_size=258, special_tokens=["<s>"])))
+    >>> pipeline = Pipeline.from_definition(Definition(train(["low lower"], vocab_size=258, special_tokens=["<s>"])))
     >>> ids = pipeline.encode(["low<s>"])
     >>> ids, pipeline.decode(ids), pipeline.decode(ids, skip_special_tokens=True)
     ([[108, 257, 256]], ['low<s>'], ['low'])
@@ -71,7 +71,7 @@ class Pipeline:
     prefix_cache: PrefixCache | None = None
 
     @classmethod
-    def of(cls, definition: Definition) -> Self:
+    def from_definition(cls, definition: Definition) -> Self:
         """Return the pipeline of a definition.
 
         Its model has `ignore_merges` only if that has an effect.

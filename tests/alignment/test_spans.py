@@ -84,7 +84,7 @@ def test_spans_of_encoded_ids_are_their_offsets(tokenizer, text):
 @settings(max_examples=by_profile(quick=60, thorough=2000))
 def test_spans_of_characters_are_those_of_the_decoded_text(content, data, skips, is_continued):
     try:
-        pipeline = Pipeline.of(definition_of_json(content))
+        pipeline = Pipeline.from_definition(definition_of_json(content))
     except ValueError:
         return  # what is refused by name is tested with the files
     size = Tokenizer.from_str(json.dumps(content)).get_vocab_size(with_added_tokens=True)

@@ -67,7 +67,7 @@ def test_any_model_comes_back_equal_or_is_not_written(name, model, tmp_path_fact
         assert not [*folder.rglob("*.*")]
     else:
         # Where merges make every token, ignore_merges means nothing, and some formats leave it out.
-        read, expected = (Pipeline.of(each).model for each in (conversion.read(path), Definition(model)))
+        read, expected = (Pipeline.from_definition(each).model for each in (conversion.read(path), Definition(model)))
         if name == "tokenizer.json":  # by which others drop the bytes that this model refuses
             expected = dataclasses.replace(expected, drop_missing_bytes=model.lacks_bytes)
         assert read == expected

@@ -86,7 +86,7 @@ def test_files_of_others_are_read_with_the_ids_of_llama_cpp(tmp_path_factory, ma
     types = [UNKNOWN, *[NORMAL] * 4, *kinds]
     tokens, types = BYTES + tokens, [BYTE] * 256 + types
     write_file(path, tokens, [0.0] * 261 + scores, types, add_space_prefix=prefix, add_bos_token=False)
-    pipeline = Pipeline.of(conversion.read(path))
+    pipeline = Pipeline.from_definition(conversion.read(path))
     for text in [*samples, *made]:
         assert [*pipeline.encode([text], False)[0]] == encode_literally(path, text)
 
@@ -126,7 +126,7 @@ def test_a_real_vocabulary_is_read_with_the_ids_of_llama_cpp(test_data, tmp_path
     kinds = [decoder["type"] for decoder in json.loads(got.setting("decoding"))["decoders"]]
     assert kinds == ["Replace", "ByteFallback", "Fuse", "Strip"][: 2 + normalizers]
     assert len(got.model.merges) < len(merges)  # of the merges that make a token one is ever made
-    ours, theirs = Pipeline.of(got), Pipeline.of(original)
+    ours, theirs = Pipeline.from_definition(got), Pipeline.from_definition(original)
     text = (test_data / "text" / "multilingual.txt").read_text("utf-8")
     for sample in [*SAMPLES, *text[:2000].splitlines()]:
         with case(sample):

@@ -78,7 +78,7 @@ def test_models_of_ranks_give_the_ids_of_tiktoken(ranks, texts, name):
 def test_an_encoding_in_memory_is_a_tokenizer_and_its_file_again(ranks, tmp_path_factory):
     encoding = tiktoken.Encoding("x", pat_str=PATTERNS["o200k"], mergeable_ranks=ranks, special_tokens={"<|x|>": 900})
     tokenizer = BPETokenizer.convert_from(encoding)
-    assert tokenizer.model == Pipeline.of(conversion.definition_of(encoding)).model
+    assert tokenizer.model == Pipeline.from_definition(conversion.definition_of(encoding)).model
     assert tokenizer.pattern == "o200k"
     path = tmp_path_factory.mktemp("x") / "x.tiktoken"
     tokenizer.convert_to(path)
@@ -101,7 +101,7 @@ def test_models_are_read_back_equal_or_refused_by_name(model, tmp_path_factory):
         }
         assert recover_merges(ranks) != model.merges or unreachable(model)
     else:
-        assert conversion.read(path).model == Pipeline.of(Definition(model)).model
+        assert conversion.read(path).model == Pipeline.from_definition(Definition(model)).model
 
 
 def test_a_file_that_names_no_pattern_asks_for_it(tmp_path):

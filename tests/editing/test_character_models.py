@@ -57,7 +57,7 @@ def test_pruning_keeps_the_ids_of_texts_whose_tokens_stay(content, text, data):
     pruned, remap = prune(model, keep=keep)
     assert {*keep} <= remap.new_ids.keys()
     assert pruned.alphabet == model.alphabet
-    ids, after = (Pipeline.of(Definition(each)).encode([text])[0] for each in (model, pruned))
+    ids, after = (Pipeline.from_definition(Definition(each)).encode([text])[0] for each in (model, pruned))
     if {*ids} <= remap.new_ids.keys():
         assert after == [remap.new_ids[each] for each in ids]
     assert unreachable(pruned) == []

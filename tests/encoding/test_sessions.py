@@ -284,7 +284,7 @@ def test_wrong_ids_change_nothing():
 @settings(max_examples=by_profile(quick=40, thorough=1000))
 def test_text_continues_ids_of_characters_as_it_would_text(content, first, second):
     try:
-        pipeline = Pipeline.of(definition_of_json(content))
+        pipeline = Pipeline.from_definition(definition_of_json(content))
     except ValueError:
         return  # what is refused by name is tested with the files
     session = Session(pipeline.encoder, pipeline.token_tuples, pipeline.options())

@@ -201,7 +201,7 @@ def _load(content):
     """Return the tokenizers of both, or leave out a file that is refused by name."""
     try:
         definition = definition_of_json(content)
-        pipeline = Pipeline.of(definition)
+        pipeline = Pipeline.from_definition(definition)
     except ValueError as error:
         known = (
             "becomes empty by",

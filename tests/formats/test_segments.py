@@ -88,7 +88,7 @@ def test_text_without_added_tokens_is_encoded_as_one(pipeline, parts, untrusted)
 @given(files(), st.lists(st.tuples(texts, st.booleans()), max_size=6))
 def test_models_of_characters_begin_segments_as_in_one_text(content, parts):
     try:
-        pipeline = Pipeline.of(definition_of_json(content))
+        pipeline = Pipeline.from_definition(definition_of_json(content))
     except ValueError:
         return  # what is refused by name is tested with the files
     assume(not any(token.normalized or token.single_word for token in pipeline.added_tokens.values()))

@@ -137,7 +137,7 @@ def test_a_long_tree_is_cut():
 
 def test_whatever_has_a_pipeline_is_taken_as_a_tokenizer():
     model = train(["low<x>"], vocab_size=258, special_tokens=["<x>"])
-    pipeline = Pipeline.of(Definition(model))
+    pipeline = Pipeline.from_definition(Definition(model))
     for each in (model, Definition(model), pipeline, type("Piped", (), {"pipeline": pipeline})()):
         with case(type(each).__name__):
             view = View("x", each)

@@ -130,7 +130,7 @@ def encode_files(
             # Of other files on an object store, `encode_files` tells whether an interrupted upload has left them.
             if not is_url(checked) or path in about:
                 check_file(path, force or is_ours, room=room, urls=True)
-        pipeline = Pipeline.of(load(folder, pattern))
+        pipeline = Pipeline.from_definition(load(folder, pattern))
         with Places(checked, work_dir, None).opened() as places:
             job = make_job(pipeline, as_shards(sources), places.output, chosen, threads_of(workers))
             written = places.encode(job, threads_of(workers), shows_progress(progress), force)

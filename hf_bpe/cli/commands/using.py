@@ -72,7 +72,7 @@ def encode(
     reading = {"format": input_format, "column": column, "errors": "bytes", "on_error": on_error}
     if text is not None and files:
         raise typer.BadParameter("cannot be combined with SOURCE", param_hint="'--text'")
-    pipeline = Pipeline.of(load(folder, pattern))
+    pipeline = Pipeline.from_definition(load(folder, pattern))
     options = pipeline.options(split_special_tokens or None).for_bytes()
     sources = files or [STDIN]
     texts = (each for file in sources for each in _texts(file, reading, lines))
@@ -129,7 +129,7 @@ def decode(
     """
     from hf_bpe.formats._pipeline import Pipeline
 
-    pipeline = Pipeline.of(load(folder, pattern))
+    pipeline = Pipeline.from_definition(load(folder, pattern))
     vocab = None if "unk_token" in pipeline.names else {*pipeline.model.vocab, *pipeline.added_tokens}
 
     def write(ids: list[int], where: str, end: bytes) -> None:

@@ -160,7 +160,7 @@ class Folder:
         self._warn_of_ids(listed, added)
         definition = definition_of_json({**self.content, "padding": None, "truncation": None}, added, of_file)
         named["unk_token"] = resolve_unk_token(definition, named["unk_token"])
-        pipeline = self._pipeline = Pipeline.of(definition)
+        pipeline = self._pipeline = Pipeline.from_definition(definition)
         self._check(definition, named)
         specific = {name: token for name, token in named.items() if name not in NAMED_TOKENS}
         # transformers names tokens by the other files only.

@@ -125,7 +125,7 @@ def decoded_texts(definition: Definition) -> list[tuple[list[int], str]]:
     What becomes of other bytes is a setting of BPETokenizer. Texts are left out that have an added token which
     `tokenizers` takes for the printable form of bytes, such as "café", or decodes to its normalized content.
     """
-    model, pipeline = definition.model, Pipeline.of(definition)
+    model, pipeline = definition.model, Pipeline.from_definition(definition)
     decoded_otherwise = {
         token_id
         for token_id, token in definition.added_tokens.items()

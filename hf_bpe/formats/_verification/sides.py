@@ -38,7 +38,7 @@ class Side:
 
 def side_of(definition: Definition, name: str) -> Side:
     """Return the side that encodes a definition with hf_bpe."""
-    pipeline = Pipeline.of(definition)
+    pipeline = Pipeline.from_definition(definition)
 
     def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
         encodings = pipeline.encodings([[text] for text in texts])

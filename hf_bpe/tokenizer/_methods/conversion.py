@@ -84,7 +84,7 @@ class ConversionMethods(OwnTokenizer):
     @checked(definition=_check_definition)
     def from_definition(cls, definition: Definition, **kwargs: object) -> Self:
         """Create a tokenizer from a definition; `kwargs` override its settings."""
-        pipeline = Pipeline.of(definition)  # whose encoder the constructor shares as long as it is here
+        pipeline = Pipeline.from_definition(definition)  # whose encoder the constructor shares as long as it is here
         arguments = constructor_arguments(definition, pipeline.model, check_settings(kwargs))
         return cls(**arguments, **{RESTORED: True})
 
