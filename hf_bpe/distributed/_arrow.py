@@ -107,7 +107,7 @@ class ArrowEncoder:
         self.tokenizer, self._column, self._output, self._columns = tokenizer, column, output, columns
         self._options, self._max_length, self._first_text = TextOptions(**options), max_length, first_text
         self._dtype, self._is_large, self._num_workers = dtype, large, num_workers
-        self._random = Randomness.of(self._options.dropout, self._options.seed)
+        self._random = Randomness.from_arguments(self._options.dropout, self._options.seed)
         if (self._options.dropout is not None) != (first_text is not None):
             raise ValueError(
                 "first_text: expected a column with the number of each text for dropout, and only for that, got "

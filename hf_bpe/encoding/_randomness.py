@@ -64,7 +64,7 @@ class Randomness(NamedTuple):
     first_text: int | Sequence[int] = 0  # the number of the first text, or a list with that of each
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         dropout: float | None,
         seed: int | None,
@@ -107,7 +107,7 @@ def options_of_call(options: Options, arguments: dict[str, Any], texts: int) -> 
     if arguments.keys().isdisjoint(NAMES):
         return options  # what nearly all calls need, without the checks
     values = {name: ARGUMENTS[name](name, arguments.pop(name, None)) for name in NAMES}
-    return Randomness.of(**values).options(options, texts)
+    return Randomness.from_arguments(**values).options(options, texts)
 
 
 def refuse_randomness(arguments: Iterable[str]) -> None:

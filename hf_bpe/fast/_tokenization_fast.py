@@ -212,12 +212,12 @@ def _encode_call(
     is_batched = isinstance(text, (list, tuple)) and not (in_words and (not text or isinstance(text[0], str)))
     if not is_batched and not text_pair:  # tokenizers takes an empty second text for none
         text_pair = None
-    inputs = Inputs.of(text, text_pair, in_words)
+    inputs = Inputs.from_arguments(text, text_pair, in_words)
     if inputs is None or (is_batched and not text) or inputs.is_batched != is_batched:
         return None
     if inputs.per_row > 1 and kwargs.get("return_overflowing_tokens"):  # differs where a text is empty
         return None
-    call = Call.of(inputs, kwargs)
+    call = Call.from_options(inputs, kwargs)
     template = pipeline.template_ids(inputs.per_row, call.add_special_tokens)
     if not _is_common(call, sum(map(len, template))):
         return None

@@ -111,7 +111,7 @@ def as_shards(paths: object, storage_options: StorageOptions | None = None) -> l
 def make_job(pipeline: Pipeline, sources: list[Shard], output: Path, options: TokenFileOptions, threads: int) -> Job:
     """Return the job of `BPETokenizer.encode_files`."""
     format, pack, pack_across, loss_mask = options.format, options.pack, options.pack_across, options.loss_mask
-    random = Randomness.of(options.dropout, options.seed)
+    random = Randomness.from_arguments(options.dropout, options.seed)
     encoding = pipeline.options(options.split_special_tokens)
     target = Target(options, output)
     separator = pipeline.names.get("eos_token") if options.separator is None else options.separator

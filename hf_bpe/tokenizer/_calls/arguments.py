@@ -29,29 +29,29 @@ class Inputs(NamedTuple):
     is_batched: bool  # whether the call requests several rows
 
     @classmethod
-    def of(cls, text: Any, pair: Any, in_words: bool) -> Inputs | None:
+    def from_arguments(cls, text: Any, pair: Any, in_words: bool) -> Inputs | None:
         """Parse the arguments of a call; None if they are not texts, or their numbers differ."""
         is_one = _is_words if in_words else _is_text
         if is_one(text):
             if pair is not None and not is_one(pair):
                 return None
-            return cls._made([text] if pair is None else [text, pair], 1 if pair is None else 2, False, in_words)
+            return cls._from_texts([text] if pair is None else [text, pair], 1 if pair is None else 2, False, in_words)
         if not isinstance(text, (list, tuple)):
             return None
         text = [*text]  # brings the texts into the caches, which checking one by one would wait for
         if pair is not None:
             if not isinstance(pair, (list, tuple)) or len(pair) != len(text) or not all(map(is_one, [*text, *pair])):
                 return None
-            return cls._made([each for row in zip(text, pair, strict=True) for each in row], 2, True, in_words)
+            return cls._from_texts([each for row in zip(text, pair, strict=True) for each in row], 2, True, in_words)
         if all(map(is_one, text)):
-            return cls._made(text, 1, True, in_words)
+            return cls._from_texts(text, 1, True, in_words)
         is_pair = (tuple,) if in_words else (tuple, list)
         if all(isinstance(row, is_pair) and len(row) == 2 and all(map(is_one, row)) for row in text):
-            return cls._made([each for row in text for each in row], 2, True, in_words)
+            return cls._from_texts([each for row in text for each in row], 2, True, in_words)
         return None
 
     @classmethod
-    def _made(cls, sequences: list[Any], per_row: int, is_batched: bool, in_words: bool) -> Inputs:
+    def _from_texts(cls, sequences: list[Any], per_row: int, is_batched: bool, in_words: bool) -> Inputs:
         if not in_words:
             return cls(sequences, None, per_row, is_batched)
         bounds = [0, *accumulate(map(len, sequences))]
@@ -88,7 +88,7 @@ class Call(NamedTuple):
     split_special_tokens: bool | None = None
 
     @classmethod
-    def of(cls, inputs: Inputs, kwargs: Mapping[str, Any]) -> Call:
+    def from_options(cls, inputs: Inputs, kwargs: Mapping[str, Any]) -> Call:
         """Return the call with these options, without those that it does not know."""
         return cls(inputs, **{name: value for name, value in kwargs.items() if name in CALL_NAMES})
 
@@ -114,7 +114,7 @@ def checked_inputs(text: Any, text_pair: Any, kwargs: dict[str, Any]) -> Inputs 
         raise wrong_type("return_tensors", "None or the name of a kind of tensors", kwargs["return_tensors"])
     if kwargs.get("sanitize_control_tokens"):
         return None
-    return Inputs.of(text, text_pair, kwargs.get("is_split_into_words", False))
+    return Inputs.from_arguments(text, text_pair, kwargs.get("is_split_into_words", False))
 
 
 def check_call_options(kwargs: dict[str, object]) -> None:

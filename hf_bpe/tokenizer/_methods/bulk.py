@@ -99,7 +99,7 @@ class BulkMethods(OwnTokenizer):
         >>> BPETokenizer.train(["low"], vocab_size=256).encode_to_lists(["lo", "", b"w"])
         [[108, 111], [], [119]]
         """
-        pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.from_arguments(dropout, seed, first_text)
         texts, threads = _check_texts("texts", texts), threads_of(num_workers)
         options = random.options(pipeline.options(split_special_tokens), len(texts))
         return encode_batch(pipeline.encoder, texts, options, threads)
@@ -128,7 +128,7 @@ class BulkMethods(OwnTokenizer):
         >>> ids.tolist(), offsets.tolist()
         ([108, 111, 119], [0, 2, 2, 3])
         """
-        pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.from_arguments(dropout, seed, first_text)
         options, threads = pipeline.options(split_special_tokens), threads_of(num_workers)
         if not is_arrow(texts):
             texts = _check_texts("texts", texts)
@@ -173,7 +173,7 @@ class BulkMethods(OwnTokenizer):
         >>> tokenizer.encode_to_arrow(pa.array(["lo", None, ""])).to_pylist()
         [[108, 111], None, []]
         """
-        pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.from_arguments(dropout, seed, first_text)
         options, threads = pipeline.options(split_special_tokens), threads_of(num_workers)
         arrow = import_arrow()
         kind = (arrow.large_list if large else arrow.list_)(arrow.uint32())
@@ -219,7 +219,7 @@ class BulkMethods(OwnTokenizer):
         check_choice("padding_side", self.padding_side, ("left", "right"))
         pad_id = self.pad_token_id
         padding = Padding(length, NO_ID if pad_id is None else pad_id, self.padding_side == "left")
-        pipeline, random = self.pipeline, Randomness.of(dropout, seed, first_text)
+        pipeline, random = self.pipeline, Randomness.from_arguments(dropout, seed, first_text)
         texts, threads = _check_texts("texts", texts), threads_of(num_workers)
         options = random.options(pipeline.options(split_special_tokens), len(texts))
         shape = ((), ()), None if length is None else (length, False), padding

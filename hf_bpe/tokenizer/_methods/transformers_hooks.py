@@ -61,7 +61,7 @@ class HookMethods(OwnTokenizer):
             return super()._encode_plus(text, text_pair, **kwargs)
         options = options_of_call(pipeline.options(as_text), kwargs, len(inputs.texts))
         source = EncodedTexts(encoder, inputs.texts, options, inputs.bounds)
-        return encode_call(self, pipeline, source, template, Call.of(inputs, kwargs))
+        return encode_call(self, pipeline, source, template, Call.from_options(inputs, kwargs))
 
     def _type_ids_maker(self) -> Callable[..., list[int]] | None:
         """Return what gives the token type ids of sequences; None for the template's."""
