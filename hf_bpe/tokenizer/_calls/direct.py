@@ -32,25 +32,25 @@ from hf_bpe.tokenizer._self_types import AnyTokenizer
 _COLUMNS = ["input_ids", "attention_mask"]
 """The `model_input_names` of decoder models, and so the columns of a call."""
 
-_ENCODING = {"_encode_plus", "_eventual_warn_about_too_long_sequence", "_get_padding_truncation_strategies"}
-_OF_TEXT = {"tokenize", "_tokenize", "prepare_for_tokenization"}
-_TO_IDS = {"convert_tokens_to_ids", "_convert_token_to_id", "_convert_token_to_id_with_added_voc"}
-_OF_ROWS = {"build_inputs_with_special_tokens", "create_token_type_ids_from_sequences", "prepare_for_model"}
-_OF_ROWS |= {"get_special_tokens_mask", "num_special_tokens_to_add", "truncate_sequences", "pad", "_pad"}
-_TO_TEXT = {"_convert_id_to_token", "convert_ids_to_tokens", "convert_tokens_to_string"}
+_ENCODE_HOOKS = {"_encode_plus", "_eventual_warn_about_too_long_sequence", "_get_padding_truncation_strategies"}
+_TOKENIZE_HOOKS = {"tokenize", "_tokenize", "prepare_for_tokenization"}
+_ID_HOOKS = {"convert_tokens_to_ids", "_convert_token_to_id", "_convert_token_to_id_with_added_voc"}
+_ROW_HOOKS = {"build_inputs_with_special_tokens", "create_token_type_ids_from_sequences", "prepare_for_model"}
+_ROW_HOOKS |= {"get_special_tokens_mask", "num_special_tokens_to_add", "truncate_sequences", "pad", "_pad"}
+_DECODE_HOOKS = {"_convert_id_to_token", "convert_ids_to_tokens", "convert_tokens_to_string"}
 
 HOOKS: dict[str, dict[str, set[str]]] = {
     "python": {
-        "__call__": _ENCODING | _OF_TEXT | _TO_IDS | _OF_ROWS | {"_switch_to_input_mode"},
-        "encode": _ENCODING | _OF_TEXT | _TO_IDS | _OF_ROWS,
+        "__call__": _ENCODE_HOOKS | _TOKENIZE_HOOKS | _ID_HOOKS | _ROW_HOOKS | {"_switch_to_input_mode"},
+        "encode": _ENCODE_HOOKS | _TOKENIZE_HOOKS | _ID_HOOKS | _ROW_HOOKS,
         "tokenize": {"_tokenize", "prepare_for_tokenization", "_convert_id_to_token", "convert_ids_to_tokens"},
-        "decode": {"_decode", "decode_bytes"} | _TO_TEXT,
-        "batch_decode": {"decode", "_decode", "decode_bytes"} | _TO_TEXT,
+        "decode": {"_decode", "decode_bytes"} | _DECODE_HOOKS,
+        "batch_decode": {"decode", "_decode", "decode_bytes"} | _DECODE_HOOKS,
         "pad": {"_pad", "_get_padding_truncation_strategies"},
     },
     "tokenizers": {
-        "__call__": _ENCODING | {"_convert_encoding", "set_truncation_and_padding", "_switch_to_input_mode"},
-        "encode": _ENCODING | {"_convert_encoding", "set_truncation_and_padding"},
+        "__call__": _ENCODE_HOOKS | {"_convert_encoding", "set_truncation_and_padding", "_switch_to_input_mode"},
+        "encode": _ENCODE_HOOKS | {"_convert_encoding", "set_truncation_and_padding"},
         "tokenize": {"_encode_plus", "_convert_encoding", "set_truncation_and_padding"},
         "decode": {"_decode"},
         "batch_decode": {"decode", "_decode"},
@@ -60,13 +60,13 @@ HOOKS: dict[str, dict[str, set[str]]] = {
 }
 """Backend of transformers → method → what transformers would call for it, which a subclass may override.
 
-Then the method is left to `super()`.
+If a subclass overrides `_tokenize`, for example, its `encode` is left to `super()`, which calls `_tokenize`.
 """
 
-OF_TEXT_OR_IDS = frozenset(_OF_TEXT | _TO_IDS)
+PYTHON_ENCODE_HOOKS = frozenset(_TOKENIZE_HOOKS | _ID_HOOKS)
 """Hooks of a Python tokenizer with which only transformers can encode a text: it tokenizes, and then looks up ids."""
 
-TO_TEXT = frozenset(_TO_TEXT)
+PYTHON_DECODE_HOOKS = frozenset(_DECODE_HOOKS)
 """Hooks of a Python tokenizer with which only transformers can decode: it looks up tokens, and then joins them."""
 
 _DECODING_OPTIONS = {"clean_up_tokenization_spaces"}
@@ -118,19 +118,21 @@ class DirectMethods(AnyTokenizer):
                 if type(text) is str and (not kwargs or _only_adds(kwargs)):
                     pipeline = self._pipeline
                     if pipeline is not None:
-                        as_text = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
-                        adds = not kwargs or kwargs["add_special_tokens"]
-                        ids = pipeline.encode_text(text, as_text, adds)
+                        split_special_tokens = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
+                        add_special_tokens = not kwargs or kwargs["add_special_tokens"]
+                        ids = pipeline.encode_text(text, split_special_tokens, add_special_tokens)
                         if len(ids) > self.model_max_length:
                             self._eventual_warn_about_too_long_sequence(ids, None, True)
-                        encodings = DeferredEncodings(partial(encode_again, self, pipeline, [text], as_text, adds))
+                        encodings = DeferredEncodings(
+                            partial(encode_again, self, pipeline, [text], split_special_tokens, add_special_tokens)
+                        )
                         return batch_encoding({"input_ids": ids, "attention_mask": [1] * len(ids)}, encodings)
                 elif (type(text) is str or type(text) is list) and text and are_usual(kwargs):
                     text = text if type(text) is str else [*text]
                     pipeline = self._pipeline if type(text) is str or {*map(type, text)} == {str} else None
                     if pipeline is not None:
-                        as_text = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
-                        encoded = encode_rows(self, pipeline, text, as_text, kwargs)
+                        split_special_tokens = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
+                        encoded = encode_rows(self, pipeline, text, split_special_tokens, kwargs)
                         if encoded is not None:
                             return encoded
             return super().__call__(text, text_pair, *args, **kwargs)
@@ -162,8 +164,8 @@ class DirectMethods(AnyTokenizer):
             ):
                 pipeline = self._pipeline
                 if pipeline is not None:
-                    as_text = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
-                    ids = pipeline.encode_text(text, as_text, add_special_tokens)
+                    split_special_tokens = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
+                    ids = pipeline.encode_text(text, split_special_tokens, add_special_tokens)
                     if len(ids) > self.model_max_length:
                         self._eventual_warn_about_too_long_sequence(ids, None, True)
                     return ids
@@ -178,8 +180,8 @@ class DirectMethods(AnyTokenizer):
             if type(text) is str and pair is None and add_special_tokens is False and not kwargs:
                 pipeline = self._pipeline if self._answers_tokenize else None
                 if pipeline is not None:
-                    as_text = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
-                    tokens = self._tokens_of_ids(pipeline, pipeline.encode_text(text, as_text, False))
+                    split_special_tokens = (pipeline if self._is_split_of_pipeline else self).split_special_tokens
+                    tokens = self._tokens_of_ids(pipeline, pipeline.encode_text(text, split_special_tokens, False))
                     if tokens is not None:
                         return tokens
             return super().tokenize(text, pair, add_special_tokens, **kwargs)

@@ -12,13 +12,13 @@ from transformers.utils import logging
 from hf_bpe._utils.arguments import as_lists, check_flag, check_ids, check_sequence, check_strs, refuse_unknown
 from hf_bpe.encoding._encoder import is_skipped
 from hf_bpe.formats._folder.files import INSISTS
-from hf_bpe.tokenizer._calls.direct import TO_TEXT, are_rows_of_ids
+from hf_bpe.tokenizer._calls.direct import PYTHON_DECODE_HOOKS, are_rows_of_ids
 from hf_bpe.tokenizer._options import DECODING
 from hf_bpe.tokenizer._self_types import AnyTokenizer, OwnTokenizer
 
 logger = logging.get_logger(__name__)
 
-_OF_ROWS = TO_TEXT | {"_decode", "decode_bytes"}
+_DECODE_HOOKS = PYTHON_DECODE_HOOKS | {"_decode", "decode_bytes"}
 # The replacements of `clean_up_tokenization_spaces`, in this order.
 _CLEANED = (
     *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'")),
@@ -35,7 +35,7 @@ class DecodingMethods(OwnTokenizer):
             refuse_unknown("BPETokenizer.decode", kwargs, DECODING)
             token_ids = as_lists("token_ids", token_ids)
             if isinstance(token_ids, (list, tuple)) and len(token_ids) > 0 and isinstance(token_ids[0], (list, tuple)):
-                if not self._overridden.isdisjoint(_OF_ROWS):
+                if not self._overridden.isdisjoint(_DECODE_HOOKS):
                     return [self._decode(row, skip_special_tokens, **kwargs) for row in token_ids]
                 texts = self.decode_to_texts(token_ids, skip_special_tokens=skip_special_tokens)
                 is_cleaned = check_flag("clean_up_tokenization_spaces", kwargs.get("clean_up_tokenization_spaces"))
@@ -54,7 +54,7 @@ class DecodingMethods(OwnTokenizer):
         **kwargs: object,
     ) -> str:
         is_cleaned = check_flag("clean_up_tokenization_spaces", clean_up_tokenization_spaces)
-        if not self._overridden.isdisjoint(TO_TEXT):
+        if not self._overridden.isdisjoint(PYTHON_DECODE_HOOKS):
             inherited: str = super()._decode(token_ids, skip_special_tokens, is_cleaned, **kwargs)
             return inherited
         skips = check_flag("skip_special_tokens", skip_special_tokens)

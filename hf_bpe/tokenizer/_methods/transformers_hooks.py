@@ -23,7 +23,7 @@ from hf_bpe.tokenizer._calls.arguments import (
     checked_inputs,
     encoder_allowing,
 )
-from hf_bpe.tokenizer._calls.direct import OF_TEXT_OR_IDS
+from hf_bpe.tokenizer._calls.direct import PYTHON_ENCODE_HOOKS
 from hf_bpe.tokenizer._calls.encode import encode_call
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._self_types import OwnTokenizer
@@ -39,7 +39,7 @@ class HookMethods(OwnTokenizer):
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **kwargs: Any) -> BatchEncoding:
         inputs = checked_inputs(text, text_pair, kwargs)
-        if overridden := self._overridden & OF_TEXT_OR_IDS:
+        if overridden := self._overridden & PYTHON_ENCODE_HOOKS:
             inputs = None
             for name in ("return_offsets_mapping", "return_overflowing_tokens"):
                 if kwargs.get(name):
