@@ -46,7 +46,7 @@ def import_arrow() -> Any:
 
 
 def arrow_texts(name: str, values: Any) -> Iterator[ArrowTexts]:
-    """Yield the texts of an array of Arrow: of all string and binary types, of dictionaries of them, and of slices.
+    """Yield the texts of an Arrow array of any string or binary type, also as a dictionary or a slice.
 
     Small chunks of a chunked array are taken together. Other values are a TypeError, damaged buffers a ValueError.
     """

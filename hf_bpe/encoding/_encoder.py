@@ -72,7 +72,7 @@ class Options(NamedTuple):
         return self != self.for_bytes()
 
     def segment(self, data: bytes) -> bytes:
-        """Return text between added tokens as it is encoded: it may begin with more bytes, and is otherwise as long."""
+        """Prefix the bytes of a segment between added tokens with a space if the options ask for it."""
         return b" " + data if self.add_prefix_space and data and not data.startswith(b" ") else data
 
     def for_bytes(self) -> Options:

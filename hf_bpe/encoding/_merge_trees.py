@@ -42,7 +42,7 @@ def makes_all_tokens(model: BPEModel) -> bool:
 
 
 def _all_unreachable(model: BPEModel) -> Iterator[list[int]]:
-    """Yield the unreachable ids in several lists. Most of them have high ids, so these come first."""
+    """Yield lists of unreachable ids, the highest first, because most of them are there."""
     never_made = model.alphabet.stand_ins.union(map(str.encode, model.special_tokens))
     encoder = make_encoder(model)
     arrays = model.token_arrays

@@ -64,7 +64,7 @@ class _Snapshot:
 
 
 def _state_of(backend: Tokenizer) -> tuple[Components, tuple[object, ...], tuple[Any, ...]]:
-    """Return handles of the components, their state, and that of the tokens."""
+    """Return handles of the components, their state, and the state of the tokens."""
     components = Components(backend)
     return components, components.state(), (sizes_of(backend), *state_of_tokens(backend))
 
@@ -136,7 +136,7 @@ class PipelineSlot:
         self._owners = (*alive, weakref.ref(tokenizer))  # losing one to another thread costs time only
 
     def _sibling_attributes(self, attributes: dict[str, object]) -> list[dict[str, object]]:
-        """Return the attributes of the other tokenizers that have this slot, and notice what reaches the backend."""
+        """Return the attributes of the other accelerated tokenizers that have this slot."""
         owners = [owner() for owner in self._owners]
         by_id = {id(vars(owner)): vars(owner) for owner in owners if hasattr(type(owner), "_accelerates")}
         return [each for each in by_id.values() if each is not attributes and each.get("_pipeline_slot") is self]

@@ -155,7 +155,7 @@ def total_growth(steps: Iterable[Step]) -> Growth:
 
 
 def _growths(steps: Iterable[Step]) -> Iterator[Growth]:
-    """Yield the growth of the normalizers up to each of them."""
+    """Yield the growth of text by the first normalizer, by the first two, and so on."""
     before = growth = Growth()
     form = 1.0
     for step in steps:

@@ -248,7 +248,7 @@ def _in_batches(policy: ErrorPolicy, passed: int, *, has_ranges: bool) -> Iterat
 
 
 def _read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
-    """Yield items, of which a thread gets the next one meanwhile.
+    """Yield items while a thread reads the next one.
 
     An executor takes nothing after the main thread's end.
     """

@@ -38,7 +38,7 @@ class Unit(NamedTuple):
 
 
 def in_units(sources: Sequence[Shard], first: int) -> list[Unit]:
-    """Return sources, of which the first has a number, in units of work: a large one each, or several small ones."""
+    """Group sources, numbered from `first` on, into units of work: a large source each, or several small ones."""
     begins: list[int] = []
     room = 0
     for number, source in enumerate(sources):

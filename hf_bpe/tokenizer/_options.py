@@ -98,7 +98,7 @@ def _refuse(function: str, options: Mapping[str, object], allowed: Iterable[str]
 
 
 def without_others(function: str, options: Mapping[str, object]) -> dict[str, object]:
-    """Return the options without those of other classes, each of which a warning names if it asks for anything."""
+    """Drop options of other tokenizer classes, with a warning for each that asks for anything."""
     for name in sorted(_OTHERS & options.keys()):
         if options[name]:
             logger.warning_once(f"{function}: {name}={options[name]!r} has no effect")
