@@ -66,8 +66,7 @@ def train(
     counts: Annotated[Path | None, option(COUNTS_HELP, metavar="FILE", panel="Text")] = None,
     vocab_size: Annotated[list[int] | None, option(_SIZE_HELP, metavar="N", parser=size_of_at_least(1))] = None,
     num_merges: Annotated[
-        list[int] | None,
-        option(_MERGES_HELP, metavar="N", parser=size_of_at_least(0), panel="Vocabulary"),
+        list[int] | None, option(_MERGES_HELP, metavar="N", parser=size_of_at_least(0), panel="Vocabulary")
     ] = None,
     special_token: Annotated[list[str] | None, option(_SPECIAL_HELP, metavar="TEXT")] = None,
     roles: Roles,
