@@ -48,6 +48,9 @@ class Encoder:
         self._whole_words = model.whole_words()
         self._cached_ids = lru_cache(maxsize=1 << 16)(self.encode_word)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.model,)  # the cache can't be pickled
+
     @property
     def lacks_bytes(self) -> bool:
         """True if the model is missing tokens for some bytes."""
