@@ -77,9 +77,9 @@ def _compare(pipeline: FastPipeline, backend: Tokenizer, rows: Sequence[tuple[st
     ids = [one.ids for one in expected]
     for skips in (False, True) if pipeline.decodes else ():
         texts = backend.decode_batch(ids, skip_special_tokens=skips), pipeline.decode(ids, skips)
-        for row, one, other in zip(rows, *texts, strict=True):
-            if one != other:
-                _refuse("decoded text", row, one, other)
+        for row, text, own in zip(rows, *texts, strict=True):
+            if text != own:
+                _refuse("decoded text", row, text, own)
 
 
 def _refuse(name: str, row: tuple[str, ...], expected: Sequence[object], got: Sequence[object]) -> None:

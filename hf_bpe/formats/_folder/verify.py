@@ -135,8 +135,8 @@ def decoded_texts(definition: Definition) -> list[tuple[list[int], str]]:
             or (token.normalized and model.normalization.apply(token.content) != token.content)
         )
     }
-    rows = filter(decoded_otherwise.isdisjoint, pipeline.encode(stress_texts(definition)))
-    rows = [ids for ids in rows if is_utf8(pipeline.decode_bytes(ids))]
+    encoded = filter(decoded_otherwise.isdisjoint, pipeline.encode(stress_texts(definition)))
+    rows = [ids for ids in encoded if is_utf8(pipeline.decode_bytes(ids))]
     return [*zip(rows, pipeline.decode(rows), strict=True)]
 
 
