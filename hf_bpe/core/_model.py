@@ -137,11 +137,14 @@ class BPEModel:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            if name == "vocab":  # the many objects are made when somebody asks
+            if name == "vocab" and "token_arrays" in vars(self):  # the many objects are made when somebody asks
                 vars(self)[name] = self.token_arrays.to_dict()
-            elif name == "merges":
+            elif name == "merges" and "merge_ids" in vars(self):
                 vars(self)[name] = self.merge_ids.pairs(self.vocab)
             return object.__getattribute__(self, name)
+
+        def __dir__(self) -> list[str]:
+            return [*{*super().__dir__(), "vocab", "merges"}]
 
     @cached_property
     def token_arrays(self) -> TokenArrays:

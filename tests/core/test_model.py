@@ -208,6 +208,13 @@ def test_arguments_are_copied_and_the_model_is_frozen():
         model.pattern = None
 
 
+def test_vocabulary_is_listed_before_it_is_made():
+    model = object.__new__(BPEModel)
+    assert {"vocab", "merges"} <= {*dir(model)}
+    with pytest.raises(AttributeError, match="vocab"):
+        print(model)
+
+
 def test_repr_is_short_and_names_the_first_special_tokens():
     fingerprint = MODEL.fingerprint[:12]
     assert repr(MODEL) == (
