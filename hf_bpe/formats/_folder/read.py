@@ -31,15 +31,8 @@ from hf_bpe.formats._files.tokenizer_json import (
     resolve_unk_token,
 )
 from hf_bpe.formats._folder.consistency import check_complete, check_digests
-from hf_bpe.formats._folder.files import (
-    DIGESTS,
-    INSISTS,
-    LegacyFiles,
-    check_config,
-    local_files,
-    merge_settings,
-    missing_vocabulary,
-)
+from hf_bpe.formats._folder.files import CLEAN_UP_ANYWAY, DIGESTS, check_config, local_files, missing_vocabulary
+from hf_bpe.formats._folder.settings import LegacyFiles, merge_settings
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.formats._settings import NAMED_TOKENS, Owner, SettingValues, setting_names
 from hf_bpe.pretokenizers._pattern import Pattern
@@ -149,8 +142,8 @@ class Folder:
         settings = padding_and_truncation(self.content)
         settings.pop("model_max_length", None)  # transformers does not read it from there
         settings |= {name: value for name, value in merged.items() if name not in ignored}
-        if settings.get("clean_up_tokenization_spaces") and settings.get(INSISTS):
-            raise ValueError(f"{INSISTS} is set in tokenizer_config.json; decoded text would differ")
+        if settings.get("clean_up_tokenization_spaces") and settings.get(CLEAN_UP_ANYWAY):
+            raise ValueError(f"{CLEAN_UP_ANYWAY} is set in tokenizer_config.json; decoded text would differ")
         special = NamedTokens.of({name: settings.pop(name) for name in [*settings] if names_token(name)})
         named: dict[str, str | None] = {**dict.fromkeys(NAMED_TOKENS), **special.contents}
         of_file = added_tokens_of_json(self.content)

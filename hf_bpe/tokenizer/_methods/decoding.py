@@ -11,7 +11,7 @@ from transformers.utils import logging
 
 from hf_bpe._utils.arguments import as_lists, check_flag, check_ids, check_sequence, check_strs, refuse_unknown
 from hf_bpe.encoding._encoder import is_skipped
-from hf_bpe.formats._folder.files import INSISTS
+from hf_bpe.formats._folder.files import CLEAN_UP_ANYWAY
 from hf_bpe.tokenizer._calls.direct import PYTHON_DECODE_HOOKS, are_rows_of_ids
 from hf_bpe.tokenizer._options import DECODING
 from hf_bpe.tokenizer._self_types import AnyTokenizer, OwnTokenizer
@@ -125,10 +125,10 @@ def cleans_up(tokenizer: AnyTokenizer, option: object) -> bool:
     """
     if not (tokenizer.clean_up_tokenization_spaces if option is None else option):
         return False
-    if getattr(tokenizer, INSISTS, True):
+    if getattr(tokenizer, CLEAN_UP_ANYWAY, True):
         return True
     logger.warning_once(
         "transformers ignores clean_up_tokenization_spaces=True for BPE, whose texts it would corrupt; set it to "
-        f"False, or {INSISTS} to True"
+        f"False, or {CLEAN_UP_ANYWAY} to True"
     )
     return False
