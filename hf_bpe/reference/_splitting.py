@@ -90,7 +90,7 @@ def split(text: str, pattern: AnyPattern) -> tuple[list[_Placed], Callable[[str]
     return pieces, _from_printable if is_mapped else utf8
 
 
-def cut(text: str, matches: Iterable[Span], behavior: str, *, invert: bool = False) -> list[Span]:
+def apply_behavior(text: str, matches: Iterable[Span], behavior: str, *, invert: bool = False) -> list[Span]:
     """Return the spans of the pieces of a text, which may leave parts of it out.
 
     Args:
@@ -101,7 +101,7 @@ def cut(text: str, matches: Iterable[Span], behavior: str, *, invert: bool = Fal
 
     >>> from hf_bpe.pretokenizers._stages import BEHAVIORS
     >>> text, matches = "a-b--c", [(1, 2), (3, 4), (4, 5)]
-    >>> {behavior: [text[slice(*span)] for span in cut(text, matches, behavior)] for behavior in BEHAVIORS}
+    >>> {behavior: [text[slice(*span)] for span in apply_behavior(text, matches, behavior)] for behavior in BEHAVIORS}
     ... # doctest: +NORMALIZE_WHITESPACE
     {'Removed': ['a', 'b', 'c'],
      'Isolated': ['a', '-', 'b', '-', '-', 'c'],
@@ -138,7 +138,7 @@ def _cut(piece: _Placed, split: Split, matcher: _Matcher, is_mapped: bool) -> It
     else:
         matches = matcher.find(split.expression, text)
     at = 0  # the index whose byte is at `start`
-    for begin, end in cut(text, matches, split.behavior, invert=split.invert):
+    for begin, end in apply_behavior(text, matches, split.behavior, invert=split.invert):
         before = text[at:begin]
         start += begin - at if is_mapped or before.isascii() else len(utf8(before))
         at = begin
