@@ -23,14 +23,14 @@ from hf_bpe.token_files._formats.arrow import COLUMN
 from hf_bpe.token_files._loss_masks import MASK_COLUMN
 from hf_bpe.token_files._options import Share, TokenFileOptions
 from hf_bpe.token_files._packing import Dtype
-from hf_bpe.token_files._publish import Target
+from hf_bpe.token_files._publish import OutputFiles
 
 
 class Job(NamedTuple):
     """Sources to encode to token files, and how."""
 
     sources: Sequence[Shard]  # files, each whole; of a share of a corpus, also ranges of files
-    target: Target  # the format and the names of files
+    target: OutputFiles  # the format and the names of files
     options: TokenFileOptions  # the options, of which `target` and `documents` are made, too
     documents: DocumentEncoder  # how the documents of the sources are encoded
     dtype: Dtype  # the type of the ids in the files
@@ -113,7 +113,7 @@ def make_job(pipeline: Pipeline, sources: list[Shard], output: Path, options: To
     format, pack, pack_across, loss_mask = options.format, options.pack, options.pack_across, options.loss_mask
     random = Randomness.from_arguments(options.dropout, options.seed)
     encoding = pipeline.options(options.split_special_tokens)
-    target = Target(options, output)
+    target = OutputFiles(options, output)
     separator = pipeline.names.get("eos_token") if options.separator is None else options.separator
     separator_id = pipeline.named_token_id("separator", separator)
     # A file of offsets says where documents end without it.
@@ -170,7 +170,7 @@ def make_job(pipeline: Pipeline, sources: list[Shard], output: Path, options: To
     return Job(sources, target, options, documents, dtype, settings, first_source)
 
 
-def _check_columns(options: TokenFileOptions, target: Target, sources: Sequence[Shard]) -> None:
+def _check_columns(options: TokenFileOptions, target: OutputFiles, sources: Sequence[Shard]) -> None:
     """Check that the format, the rows and the sources have a place for columns besides the ids."""
     if not target.format.holds_columns:
         able = " or ".join(repr(name) for name, format in FORMATS.items() if format.holds_columns)
@@ -184,7 +184,7 @@ def _check_columns(options: TokenFileOptions, target: Target, sources: Sequence[
     _check_records("copy_columns", sources)
 
 
-def _check_mask(target: Target, sources: Sequence[Shard], random: Randomness) -> None:
+def _check_mask(target: OutputFiles, sources: Sequence[Shard], random: Randomness) -> None:
     """Check that the format has a place for a loss mask, and the sources have ranges of characters."""
     if target.format.mask_suffix is None:
         able = ", ".join(repr(name) for name, format in FORMATS.items() if format.mask_suffix is not None)

@@ -13,7 +13,7 @@ from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import Optional
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._options import TokenFileOptions
-from hf_bpe.token_files._publish import SHARD_FILES, ShardRecord, Target
+from hf_bpe.token_files._publish import SHARD_FILES, OutputFiles, ShardRecord
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -59,7 +59,7 @@ class EncodedFiles(NamedTuple):
 
 
 def write_manifest(
-    target: Target, folder: Path, manifest: Mapping[str, object], records: Sequence[ShardRecord]
+    target: OutputFiles, folder: Path, manifest: Mapping[str, object], records: Sequence[ShardRecord]
 ) -> EncodedFiles:
     """Write a manifest, and the index of the format, if it has one, to the folder that has the shards now."""
     if (index := target.index([record.details for record in records])) is not None:

@@ -34,7 +34,7 @@ SHARD_FILES = {re.compile(r"(?:[0-9]{5}-of-[0-9]{5}/)?[^/\\]{1,255}"): int}
 """The shape of the files of a shard in a manifest: their names and sizes."""
 
 
-class Target:
+class OutputFiles:
     """The files that are written with some options; `output` is a path with or without suffix, for MDS of a folder."""
 
     def __init__(self, options: TokenFileOptions, output: Path) -> None:
@@ -127,7 +127,7 @@ class ShardRecord(NamedTuple):
 
 
 def write_shards(
-    target: Target, folder: Path, chunks: Iterable[Chunk], dtype: Dtype, number: int
+    target: OutputFiles, folder: Path, chunks: Iterable[Chunk], dtype: Dtype, number: int
 ) -> Iterator[ShardRecord]:
     """Write a stream of rows to shards, each of which ends with the row that brings it to `shard_tokens` ids.
 
@@ -148,7 +148,7 @@ def write_shards(
 
 
 def _write_shard(
-    target: Target, folder: Path, names: Sequence[str], chunks: Iterable[Chunk], dtype: Dtype
+    target: OutputFiles, folder: Path, names: Sequence[str], chunks: Iterable[Chunk], dtype: Dtype
 ) -> tuple[ShardRecord, Chunk | None]:
     """Write the first rows to a shard, and return the part of a chunk that the next one begins with."""
     tokens = rows = 0
@@ -210,13 +210,13 @@ def check_in_place(folder: Path, records: Iterable[ShardRecord], work: Path) -> 
                 )
 
 
-def staging_folder(target: Target, work_dir: Path) -> Path:
+def staging_folder(target: OutputFiles, work_dir: Path) -> Path:
     """Return the hidden folder for the new files of a run that can be resumed; the same for the same work folder."""
     digest = hashlib.sha256(os.fsencode(work_dir.absolute())).hexdigest()[:8]
     return subfolder(target.folder, f".{target.manifest.name}.{digest}")
 
 
-def files_to_replace(target: Target, overwrite: bool) -> list[Path]:
+def files_to_replace(target: OutputFiles, overwrite: bool) -> list[Path]:
     """Return what is there of an earlier run: what describes it, the only shard, and with `overwrite` its shards."""
     single = target.single_there() if target.shard_tokens is None else []
     shards = files_of_manifest(target) if overwrite else []
@@ -231,7 +231,7 @@ def names_in(manifest: Any) -> list[str]:
         return []
 
 
-def files_of_manifest(target: Target) -> list[Path]:
+def files_of_manifest(target: OutputFiles) -> list[Path]:
     """Return the shards of an earlier run, as its manifest lists them; none if there is no manifest of ours."""
     try:
         with open_own(target.manifest, "rb") as file:
@@ -241,18 +241,18 @@ def files_of_manifest(target: Target) -> list[Path]:
     return [path for path in target.shards_there() if path.name in names]
 
 
-def check_free(target: Target, ours: int, overwrite: bool) -> None:
-    """Raise a FileExistsError for shards of another run; as many as are `ours` may be in place already."""
+def check_free(target: OutputFiles, num_own_shards: int, overwrite: bool) -> None:
+    """Raise a FileExistsError for shards of another run; `num_own_shards` may be in place already."""
     if target.shard_tokens is None:
         return
-    own = {target.folder / name for number in range(ours) for name in target.names(number)}
+    own = {target.folder / name for number in range(num_own_shards) for name in target.names(number)}
     own |= {*files_of_manifest(target)} if overwrite else set()
     there = [path for path in target.shards_there() if path not in own]
     if there:
         raise FileExistsError(f"{there[0]} is a shard of another run; delete its shards, or choose another output")
 
 
-def put_in_place(target: Target, staging: Path, records: Sequence[ShardRecord], overwrite: bool) -> None:
+def put_in_place(target: OutputFiles, staging: Path, records: Sequence[ShardRecord], overwrite: bool) -> None:
     """Replace the token files of an earlier run by those in a staging folder, which is gone afterwards.
 
     After an OSError the next run with this output tries again.
@@ -263,26 +263,26 @@ def put_in_place(target: Target, staging: Path, records: Sequence[ShardRecord], 
     order = {"format": _FORMAT, "old": [path.name for path in old], "new": [*new, *about]}
     write_atomically(staging / _ORDER, json.dumps(order))
     with lock_moves(target.folder):
-        _finish(target)  # of another run that ended meanwhile
+        _finish_locked(target)  # of another run that ended meanwhile
         flush(staging)
-        staging.replace(_ready(target))
+        staging.replace(_replacing_folder(target))
         flush(target.folder)
-        _finish(target)
+        _finish_locked(target)
 
 
-def finish_replacement(target: Target) -> None:
+def finish_replacement(target: OutputFiles) -> None:
     """Put the new files of a run in place that was killed when all of them were whole."""
-    if os.path.lexists(_ready(target)):
+    if os.path.lexists(_replacing_folder(target)):
         with lock_moves(target.folder):
-            _finish(target)
+            _finish_locked(target)
 
 
-def _ready(target: Target) -> Path:
+def _replacing_folder(target: OutputFiles) -> Path:
     return target.folder / f".{target.manifest.name}.replacing"
 
 
-def _finish(target: Target) -> None:
-    folder, ready = target.folder, subfolder(target.folder, _ready(target).name)
+def _finish_locked(target: OutputFiles) -> None:
+    folder, ready = target.folder, subfolder(target.folder, _replacing_folder(target).name)
     if not ready.exists():
         return
     if any(ready.iterdir()):  # else all is done
@@ -298,7 +298,7 @@ def _finish(target: Target) -> None:
     shutil.rmtree(ready)
 
 
-def _order_in(ready: Path, target: Target) -> tuple[list[str], list[str]]:
+def _order_in(ready: Path, target: OutputFiles) -> tuple[list[str], list[str]]:
     """Return the names of the old files and of the new ones; raise a ValueError unless they are names of the output."""
     path = ready / _ORDER
     with open_own(path, "rb") as file:

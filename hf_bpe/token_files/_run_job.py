@@ -16,8 +16,8 @@ from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, write_manifest
 from hf_bpe.token_files._packing import Chunk, pack
 from hf_bpe.token_files._publish import (
+    OutputFiles,
     ShardRecord,
-    Target,
     check_free,
     check_in_place,
     files_to_replace,
@@ -126,7 +126,7 @@ def _run_log(job: Job, work: Path, units: int, overwrite: bool, staging: Path | 
 
 
 @contextmanager
-def _no_empty_folder(target: Target) -> Iterator[None]:
+def _no_empty_folder(target: OutputFiles) -> Iterator[None]:
     """Delete the folder of a format of folders if the body raises and has left nothing in it."""
     try:
         yield

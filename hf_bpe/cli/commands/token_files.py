@@ -96,7 +96,7 @@ def encode_files(
         raise typer.BadParameter("give -o FILE to save the ids; encode prints them", param_hint="'--output'")
     from hf_bpe.formats._pipeline import Pipeline
     from hf_bpe.token_files._job import as_shards, make_job
-    from hf_bpe.token_files._publish import Target
+    from hf_bpe.token_files._publish import OutputFiles
     from hf_bpe.token_files._remote import Places
     from hf_bpe.token_files._resume.record import LOG
 
@@ -108,7 +108,7 @@ def encode_files(
     if work_dir is not None:
         check_output("work_dir", work_dir)
     try:
-        target = Target(chosen, output)
+        target = OutputFiles(chosen, output)
     except ValueError as error:
         if not str(error).startswith("output: "):
             raise
