@@ -13,7 +13,7 @@ from hf_bpe._utils.processes import usable_cores
 from hf_bpe.counting._readers import Batch
 from hf_bpe.counting._runs import RunOfCounts, RunStream
 from hf_bpe.counting._settings import CountSettings
-from hf_bpe.pretokenizers._native import native_pattern
+from hf_bpe.pretokenizers._native_splitting import native_pattern
 
 if TYPE_CHECKING:
     from hf_bpe._native import Counter

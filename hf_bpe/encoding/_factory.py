@@ -10,7 +10,7 @@ from hf_bpe import reference
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding._cuts import safe as cuts
 from hf_bpe.encoding._native_paths import is_native
-from hf_bpe.pretokenizers._native import compile_natively, native_pattern
+from hf_bpe.pretokenizers._native_splitting import compile_natively, native_pattern
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel

@@ -2,7 +2,7 @@
 
 from hf_bpe.pretokenizers._byte_level import from_printable, to_printable
 from hf_bpe.pretokenizers._named_patterns import CHAINS, NAMES, PATTERNS
-from hf_bpe.pretokenizers._native import split
+from hf_bpe.pretokenizers._native_splitting import split
 from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, Pattern
 from hf_bpe.pretokenizers._stages import (
     ByteLevel,

@@ -11,7 +11,7 @@ from hf_bpe._native_core import native_core, require_core
 from hf_bpe.core._model import Merge
 from hf_bpe.counting._runs import Run, RunOfCounts, read_whole
 from hf_bpe.counting._word_counts import WordCounts
-from hf_bpe.pretokenizers._native import native_pattern
+from hf_bpe.pretokenizers._native_splitting import native_pattern
 from hf_bpe.pretokenizers._pattern import GPT2, Pattern
 from hf_bpe.reference import _training_alphabet as reference_alphabet
 from hf_bpe.reference._options import LearningOptions

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPETokenizer, count
 from hf_bpe._native_core import native_core
 from hf_bpe.pretokenizers import ByteLevel, Pattern, Split
-from hf_bpe.pretokenizers._native import compile_natively
+from hf_bpe.pretokenizers._native_splitting import compile_natively
 from support.commands import error
 
 pytestmark = pytest.mark.skipif(native_core() is None, reason="the native core counts steps")
@@ -163,7 +163,7 @@ import re, string, sys
 from pathlib import Path
 from hf_bpe._native_core import native_core
 from hf_bpe.pretokenizers import Pattern, Split
-from hf_bpe.pretokenizers._native import compile_natively
+from hf_bpe.pretokenizers._native_splitting import compile_natively
 
 def peak():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hf_bpe.pretokenizers import CHAINS, NAMES, PATTERNS, Pattern, split
 from hf_bpe.pretokenizers._named_patterns import NAMED_PATTERNS, WITH_SCANNER, name_meant
-from hf_bpe.pretokenizers._native import compile_natively
+from hf_bpe.pretokenizers._native_splitting import compile_natively
 from support.cases import case
 from support.strategies import texts
 

@@ -6,7 +6,7 @@ import pytest
 
 from hf_bpe._native_core import native_core
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.pretokenizers._native import native_pattern
+from hf_bpe.pretokenizers._native_splitting import native_pattern
 
 
 @contextlib.contextmanager

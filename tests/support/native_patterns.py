@@ -6,7 +6,7 @@ from tokenizers import Regex, pre_tokenizers
 
 from hf_bpe._native_core import native_core
 from hf_bpe.pretokenizers import Pattern
-from hf_bpe.pretokenizers._native import compile_natively
+from hf_bpe.pretokenizers._native_splitting import compile_natively
 
 
 def native_pieces(text, pattern):

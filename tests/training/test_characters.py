@@ -15,7 +15,7 @@ from hf_bpe import BPEModel, BPETokenizer, WordCounts, count, train
 from hf_bpe.core import CharacterAlphabet
 from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import Metaspace, Pattern
-from hf_bpe.pretokenizers._native import native_pattern
+from hf_bpe.pretokenizers._native_splitting import native_pattern
 from hf_bpe.reference import pre_tokenize
 from hf_bpe.reference._training_alphabet import TrainingAlphabet, count_characters
 from support import oracle

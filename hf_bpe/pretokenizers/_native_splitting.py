@@ -1,4 +1,4 @@
-"""Patterns in the form that the native core takes."""
+"""Splitting by the native core: `split`, and patterns in the form that the core takes."""
 
 from __future__ import annotations
 
