@@ -207,7 +207,7 @@ class Encoder:
         model: what `model` returns.
         rebuild: what pickle calls, with the model and the added tokens.
         vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
-        merge_ids: the `hf_bpe.core._model.MergeIds` of the model, whose bytes are compared; there must be fewer than
+        merge_ids: the `hf_bpe.core._arrays.MergeIds` of the model, whose bytes are compared; there must be fewer than
             2**22 merges and about 2**21 tokens.
         pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
         excluded_tokens: the tokens that are not looked up as whole pre-tokens before merging; None to look up none.
@@ -349,7 +349,7 @@ def read_merges(text: bytes, tokens: TokenArrays) -> tuple[bytes, bytes] | None:
         tokens: the tokens that merges may have; empty ones for what is in no merge.
 
     Returns:
-        A byte for each token, 1 if it is a part of a merge or made by one; and `hf_bpe.core._model.MergeIds`. None if
+        A byte for each token, 1 if it is a part of a merge or made by one; and `hf_bpe.core._arrays.MergeIds`. None if
         the text has anything else, or a merge twice.
     """
 

@@ -146,7 +146,7 @@ HELP = "Help"
 
 _QUIET_HELP = "Print only results, warnings and errors."
 _VERBOSE_HELP = "For an error, also print where it was raised."
-# The options of most commands. `download` is for those that load a tokenizer.
+# The options of most commands. `download` is for commands that load a tokenizer.
 SWITCHES = {
     "quiet": (Annotated[bool, option(_QUIET_HELP, "--quiet", "-q", panel="Output")], False),
     "verbose": (Annotated[bool, option(_VERBOSE_HELP, "--verbose", "-v", panel="Output")], False),

@@ -230,7 +230,7 @@ def _encode_call(
 
 
 def _is_common(call: Call, num_special: int) -> bool:
-    """Return whether the options of a call are valid, and among those that `encode_call` does like tokenizers."""
+    """Return whether the options of a call are valid, and `encode_call` treats them as `tokenizers` does."""
     if call.return_length or call.return_tensors not in _TENSORS or type(call.add_special_tokens) is not bool:
         return False
     if call.padding_side not in (None, "left", "right"):

@@ -32,7 +32,7 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """The ids of a text; it is exact if those that are not of the template decode to it."""
+    """The ids of a text; it is exact if the ids outside the template decode to it."""
 
     ids: Ids
     num_bytes: int

@@ -59,7 +59,7 @@ def number_of_processes(units: Sequence[Unit], workers: int) -> int:
 
 
 class Work(NamedTuple):
-    """Units, what encodes them, and what is told of the progress."""
+    """Units, what encodes them, and the listener to their progress."""
 
     encoder: DocumentEncoder
     units: Sequence[Unit]

@@ -101,7 +101,7 @@ Args:
     model: what `model` returns.
     rebuild: what pickle calls, with the model and the added tokens.
     vocab: that of the model: ids below 2**31, of which the highest decides how much memory decoding takes.
-    merge_ids: the `hf_bpe.core._model.MergeIds` of the model, whose bytes are compared; there must be fewer than
+    merge_ids: the `hf_bpe.core._arrays.MergeIds` of the model, whose bytes are compared; there must be fewer than
         2**22 merges and about 2**21 tokens.
     pattern: the name of a pattern that is built in, a chain, or None for no pre-tokenization.
     excluded_tokens: the tokens that are not looked up as whole pre-tokens before merging; None to look up none.

@@ -295,7 +295,7 @@ Args:
     tokens: the tokens that merges may have; empty ones for what is in no merge.
 
 Returns:
-    A byte for each token, 1 if it is a part of a merge or made by one; and `hf_bpe.core._model.MergeIds`. None if
+    A byte for each token, 1 if it is a part of a merge or made by one; and `hf_bpe.core._arrays.MergeIds`. None if
     the text has anything else, or a merge twice.
 )");
   module.def("read_vocab", &read_vocab_of, "text"_a,

@@ -123,7 +123,7 @@ def check_config(path: Path) -> dict[str, Any]:
 
 
 def converted(value: object, convert: Callable[[Any], Any]) -> Any:
-    """Return a JSON value with each of its parts converted, or the parts of those that convert to themselves.
+    """Return a JSON value with each part converted, or the parts of a part that converts to itself.
 
     >>> converted({"a": [1, (2,)]}, lambda value: -value if isinstance(value, int) else value)
     {'a': [-1, [-2]]}

@@ -59,7 +59,7 @@ class Folder:
     """The files of a folder or repository."""
 
     name: str
-    files: Mapping[str, str]  # transformers' key of a file → its path, without those that the caller passes
+    files: Mapping[str, str]  # transformers' key of a file → its path, without files that the caller passes
     config: SettingValues  # the content of `tokenizer_config.json`
     overrides: SettingValues  # the settings that the caller passes
     legacy: LegacyFiles | None  # the content of files that are read only if nothing else lists the added tokens

@@ -214,7 +214,7 @@ def variant_codes(code: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def case_variants(char: str) -> str:
-    r"""Return the variants of a character, itself included, of those that fold to one character.
+    r"""Return the variants of a character that folds to one character, itself included.
 
     >>> ascii(case_variants("k")), case_variants("!")
     ("'Kk\\u212a'", '!')

@@ -89,7 +89,7 @@ class Call(NamedTuple):
 
     @classmethod
     def from_options(cls, inputs: Inputs, kwargs: Mapping[str, Any]) -> Call:
-        """Return the call with these options, without those that it does not know."""
+        """Return the call with these options, without unknown ones."""
         return cls(inputs, **{name: value for name, value in kwargs.items() if name in CALL_NAMES})
 
     @property
