@@ -1,18 +1,19 @@
 """Wrong calls of commands and of the library: each message says what was got, what was expected, or what to do."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from transformers import AutoConfig
 
-from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, accelerate, analysis, count, editing, train, train_bpe
+import hf_bpe
+from hf_bpe import BPETokenizer, BPETokenizerFast, WordCounts
 from hf_bpe.counting import NormalizedTexts
-from hf_bpe.pretokenizers import Pattern
 from support.commands import run
 
-# Arguments → a part of the message. TEXT, FOLDER, NORMALIZED, RANKS, BINARY, BLANK, XZ, COUNTS and EMPTY are files and
-# folders, OUT and MISSPELT names of none.
+# Arguments → a part of the message. OUT and MISSPELT are names of nothing, the other words in capitals are files and
+# folders.
 COMMANDS = {
     "": "Usage",
     "trian": "no command 'trian'; did you mean train",
@@ -46,13 +47,17 @@ COMMANDS = {
     "train TEXT -o OUT --vocab-size 300 --pattern [": "pattern",
     "train TEXT -o OUT --vocab-size 300 --normalizer NFX": "normalizer: expected one of .*got 'NFX'",
     "train TEXT -o OUT --vocab-size 300 --special-token a": "special token",
+    "train TEXT -o OUT --vocab-size 300 --special-token \udcff": "holds a lone surrogate",
     "train TEXT -o OUT --num-merges 9 --num-merges 8 --superwords-after 2 --superwords-after 3": (
         "--superwords-after: expected one number"
     ),
     "train --counts COUNTS -o OUT --num-merges 9 --superwords-after 2": "--superword-counts: is required",
     "train TEXT -o OUT --vocab-size 300 --initial nothing": "no file or folder 'nothing'",
+    "train TEXT -o OUT --vocab-size 300 --initial ADDED": "token 257, '<|y|>', was added to the model",
     "train TEXT -o FOLDER --vocab-size 300": "already holds a tokenizer .*give --force",
     "train TEXT -o TEXT --vocab-size 300": "is a file; expected a folder to save in",
+    "train TEXT -o SIZES --vocab-size 257 --vocab-size 258": "258 is a file; expected a folder to save in",
+    "train - -o OUT --num-merges 9 --work-dir work": "--work-dir: standard input cannot be read again; give files",
     "train TEXT -o /proc/x --vocab-size 300": "/proc/x cannot be written",
     "train nothing.txt -o OUT --vocab-size 300": "nothing.txt: No such file",
     "train . -o OUT --vocab-size 300": "'.' is a directory without text files",
@@ -66,6 +71,7 @@ COMMANDS = {
     "train TEXT -o OUT --vocab-size 300 --initial FOLDER --normalizer NFC": "is only for SOURCE without --initial",
     "count TEXT": "--output: give -o FILE to save the counts, or --top N",
     "count TEXT -o FOLDER": "is a folder; expected the name of a file",
+    "count - -o OUT --work-dir work": "--work-dir: standard input cannot be read again; give files",
     "count TEXT -o COUNTS": "already exists; give --force",
     "count TEXT -o OUT --shard 2/2": "--shard: expected I/N, .* got '2/2'",
     "count TEXT -o OUT --shard 0/0": "--shard: expected I/N, .* got '0/0'",
@@ -76,6 +82,7 @@ COMMANDS = {
     "merge-counts COUNTS TEXT -o OUT": "TEXT: expected a counts file",
     "merge-counts COUNTS nothing -o OUT": "error: nothing: No such file or directory$",
     "merge-counts COUNTS -o OUT --weight 1 --weight 2": "--weight: got 2 for 1",
+    "merge-counts COUNTS COUNTS OTHER -o OUT": "y.counts: counts with different settings: pattern 'gpt2' and 'cl100k'",
     "merge-counts COUNTS -o FOLDER": "is a folder; expected the name of a file to write",
     "encode": "give FOLDER: a folder or file with a tokenizer",
     "encode gpt2 TEXT": "give --download, or run: hf download openai-community/gpt2 --local-dir gpt2",
@@ -152,7 +159,11 @@ COMMANDS = {
     "convert FOLDER OUT --special-token x": "--special-token: expected TEXT=ID, got 'x'",
     "convert FOLDER OUT --special-token =5": "--special-token: expected TEXT=ID, got '=5'",
     "convert FOLDER OUT --special-token x=-1": "--special-token: expected TEXT=ID, got 'x=-1'",
+    "convert EMPTY OUT --from tiktoken": "is a folder; expected a .tiktoken rank file$",
+    "convert TEXT OUT --from gpt2": "is a file; expected GPT-2's vocab.json and merges.txt$",
     "inspect TEXT": "TEXT",
+    "inspect EMPTY": "expected a folder with a tokenizer; this one holds nothing$",
+    "inspect PIECES": "this one holds tokenizer.model; give the file tokenizer.model itself$",
     "verify FOLDER": "give B: a folder or file with a tokenizer",
     "verify FOLDER nothing": "no file or folder 'nothing'",
     "verify FOLDER RANKS": "does not store the split pattern",
@@ -166,6 +177,7 @@ COMMANDS = {
 TOKENIZER = BPETokenizer.train(["low lower lowest"], vocab_size=258)
 MODEL = TOKENIZER.model
 ENDS = {"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True, "add_eos_token": True}
+FAST = BPETokenizerFast(tokenizer_object=TOKENIZER.backend_tokenizer)
 WITH_ENDS = BPETokenizer(model=MODEL, pad_token="<pad>", **ENDS)
 
 
@@ -179,17 +191,9 @@ class Column:
         return "0    low\n1    lower"
 
 
-NAMES = {"BPEModel": BPEModel, "BPETokenizer": BPETokenizer, "Source": Source, "WordCounts": WordCounts, "np": np}
-NAMES |= {"accelerate": accelerate, "analysis": analysis, "Pattern": Pattern, "count": count}
-NAMES |= {
-    "editing": editing,
-    "train": train,
-    "train_bpe": train_bpe,
-    "MODEL": MODEL,
-    "COLUMN": Column(),
-    "AutoConfig": AutoConfig,
-}
-NAMES |= {"TOKENIZER": TOKENIZER, "WITH_ENDS": WITH_ENDS, "NormalizedTexts": NormalizedTexts}
+NAMES = {name: getattr(hf_bpe, name) for name in (*hf_bpe.__all__, "analysis", "editing")}
+NAMES |= {"AutoConfig": AutoConfig, "NormalizedTexts": NormalizedTexts, "np": np, "COLUMN": Column()}
+NAMES |= {"FAST": FAST, "MODEL": MODEL, "TOKENIZER": TOKENIZER, "WITH_ENDS": WITH_ENDS}
 # Exception → calls → a part of the message.
 CALLS = {
     ValueError: {
@@ -210,7 +214,6 @@ CALLS = {
         'TOKENIZER.count_tokens(["low"], num_workers=0)': "num_workers: expected at least 1",
         'TOKENIZER.encode_to_padded(["low"], length=-1)': "length: expected at least 0, got -1",
         'TOKENIZER.encode_files([], "x.bin")': "expected a name that ends in .npy",
-        'Pattern.parse("gpt-2(").canonical': "pattern",
         'count(["low"], max_memory="10MB")': "max_memory: 10.0 MB is too little: this process already uses .* give at",
         'train(["no+such::other://a"], 300)': "Protocol not known: other",
         'BPETokenizer.train(["low"], 300, padding_side="center")': "one of 'left', 'right', got",
@@ -247,18 +250,11 @@ CALLS = {
         'WITH_ENDS("low" * 5, truncation=True, max_length=3, stride=3, return_overflowing_tokens=True)': (
             "1 ids of a text fit in a row, of which 3 "
         ),
-        "TOKENIZER([5, 6], return_offsets_mapping=True)": (
-            "return_offsets_mapping=True: expected texts, either all single or all in pairs"
-        ),
-        'TOKENIZER(["a", ("b", "c")], return_offsets_mapping=True)': (
-            "return_offsets_mapping=True: expected texts, either all single or all in pairs"
-        ),
-        "TOKENIZER([5, 6], return_overflowing_tokens=True)": (
-            "return_overflowing_tokens=True: expected texts, either all single or all in pairs"
-        ),
-        'TOKENIZER(["a", ("b", "c")], return_overflowing_tokens=True)': (
-            "return_overflowing_tokens=True: expected texts, either all single or all in pairs"
-        ),
+        **{
+            f"TOKENIZER({texts}, {option}=True)": f"{option}=True: expected texts, either all single or all in pairs"
+            for texts in ("[5, 6]", '["a", ("b", "c")]')
+            for option in ("return_offsets_mapping", "return_overflowing_tokens")
+        },
         'TOKENIZER("low", dropout=2)': "dropout: expected at most 1, got 2",
         'TOKENIZER.encode_to_padded(["low", "lower"])': "need a pad_token.*train with pad_token=",
         'TOKENIZER.encode_files("text.txt", "x", format="megatorn")': "one of 'npy', 'megatron'",
@@ -291,7 +287,7 @@ CALLS = {
         "TOKENIZER.decode([1], skip_special_token=1)": "'skip_special_token'; did you mean 'skip_special_tokens'",
         'BPETokenizer.convert_from(MODEL, padd_side="left")': "'padd_side'; did you mean 'padding_side'",
         'TOKENIZER.train_new_from_iterator(["low"], 258, min_freq=1)': "'min_freq'; did you mean 'min_frequency'",
-        'TOKENIZER.encode_to_numpy(["low"], num_worker=1)': "'num_worker'; did you mean 'num_workers'",
+        'TOKENIZER.encode_to_numpy(["low"], num_worker=1)': "^BPETokenizer.encode_to_numpy: .*mean 'num_workers'",
         'BPETokenizer(model=MODEL, eos="x")': "'eos'; did you mean 'eos_token'",
         'TOKENIZER.encode_files(Source(["low"]), "x.npy")': "expected a Source of a path",
         'analysis.report("folder", ["low"])': r"BPETokenizer\.from_pretrained\(path\)",
@@ -304,6 +300,8 @@ CALLS = {
         'BPETokenizer({"a": 0}, [])': "vocab_file: expected a path, got {'a': 0}",
         "BPETokenizer.from_pretrained(None)": "expected a path, got None",
         'BPETokenizer.from_pretrained("saved", paddin_side="left")': "did you mean 'padding_side'",
+        'TOKENIZER.save_pretrained("new", portble=True)': "unknown option 'portble'; did you mean 'portable'",
+        'FAST("low", dropout=0.1, seed=1)': "dropout: only BPETokenizer encodes at random",
         "BPETokenizer.convert_from(5)": r"expected a path, the name of .*, a tiktoken\.Encoding, .*, got int",
         'TOKENIZER("low", return_offsets=True)': "did you mean 'return_offsets_mapping'",
         'TOKENIZER.encode("low", disallowed_special=5)': "disallowed_special: expected a list of str, got 5",
@@ -352,12 +350,20 @@ def files(folder, text, tmp_path_factory):
     (path / "binary.txt").write_bytes(b"abc \xff def\n")
     (path / "text.xz").write_bytes(b"\xfd7zXZ")
     (path / "blank.txt").touch()
-    (path / "empty").mkdir()
+    for name in ("empty", "pieces", "sizes"):
+        (path / name).mkdir()
+    (path / "pieces" / "tokenizer.model").touch()
+    (path / "sizes" / "258").touch()
     (path / "x.tiktoken").write_text("YQ== 0\n")
     WordCounts({"low": 2}).save(path / "x.counts")
+    WordCounts({"low": 2}, pattern="cl100k").save(path / "y.counts")
+    added = BPETokenizer.train(["low"], 257)
+    added.add_tokens(["<|y|>"])
+    added.save_pretrained(path / "added")
     BPETokenizer.train(["low"], 257, normalizer="NFC").save_pretrained(path / "normalized")
     names = {"BINARY": "binary.txt", "XZ": "text.xz", "RANKS": "x.tiktoken", "COUNTS": "x.counts", "OUT": "out"}
     names |= {"NORMALIZED": "normalized", "MISSPELT": "normalised", "BLANK": "blank.txt", "EMPTY": "empty"}
+    names |= {"ADDED": "added", "OTHER": "y.counts", "PIECES": "pieces", "SIZES": "sizes"}
     return {"TEXT": str(text), "FOLDER": str(folder), **{name: str(path / file) for name, file in names.items()}}
 
 
@@ -366,6 +372,7 @@ def test_wrong_command_ends_in_one_line_that_helps(command, files, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     result = run(*(files.get(word, word) for word in command.split()), code=None)
     assert result.exit_code in (1, 2)
+    assert not [*tmp_path.iterdir(), *Path(files["OUT"]).parent.glob("out*")]
     if not command:
         return
     lines = result.stderr.splitlines()
@@ -378,7 +385,9 @@ def test_wrong_command_ends_in_one_line_that_helps(command, files, tmp_path, mon
 @pytest.mark.parametrize(("error", "call"), [(error, call) for error, calls in CALLS.items() for call in calls])
 def test_wrong_call_raises_a_message_that_helps(error, call, saved, monkeypatch):
     monkeypatch.chdir(saved)
+    before = {*saved.iterdir()}
     with pytest.raises(error, match=CALLS[error][call]) as raised:
         eval(call, NAMES)
+    assert {*saved.iterdir()} == before
     assert "\n" not in str(raised.value)
     assert type(raised.value) is error

@@ -338,10 +338,6 @@ class TestDecode:
 
 
 class TestErrors:
-    def test_special_token_that_is_no_text_is_refused(self, text, tmp_path):
-        arguments = ["train", text, "-o", tmp_path / "out", "--vocab-size", "300", "--special-token", "\udcff"]
-        assert "holds a lone surrogate" in error(*arguments)
-
     def test_errors_of_damaged_folders_are_one_line(self, folder, tmp_path):
         names = ("vocab.json", "merges.txt", "tokenizer_config.json")
         for name, content in itertools.product(names, (b"{", b"[]", b"\xff", b"[" * 100_000)):

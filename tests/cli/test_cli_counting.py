@@ -145,13 +145,6 @@ class TestMergeCounts:
         assert printed == "11.500\t'a'\n0.500\t'b'\n"
         assert WordCounts.load("all.counts") == WordCounts({"a": 23, "b": 1}, scale=2)
 
-    def test_different_counts_are_refused_by_name(self):
-        WordCounts({"a": 1}).save("1.counts")
-        WordCounts({"a": 1}, pattern="cl100k").save("2.counts")
-        message = error("merge-counts", "1.counts", "1.counts", "2.counts", "-o", "all.counts")
-        assert message.startswith("2.counts: counts with different settings: pattern 'gpt2' and 'cl100k'")
-        assert not Path("all.counts").exists()
-
 
 class TestTrain:
     def trained(self, *arguments, folder="out", stdin=b""):
@@ -185,27 +178,9 @@ class TestTrain:
         assert {name: getattr(grown, name) for name in settings} == settings
         assert grown.encode("low")[0] == 256
 
-    def test_initial_with_added_tokens_is_refused(self):
-        first = BPETokenizer.train(["newest newer newest"], 262)
-        first.add_tokens(["<|y|>"])
-        first.save_pretrained("first")
-        message = error("train", "a.txt", "-o", "out", "--vocab-size", 270, "--initial", "first")
-        assert message.startswith("first: token 262, '<|y|>', was added to the model")
-
-    def test_file_in_the_way_of_a_size_is_refused_at_once(self):
-        Path("out").mkdir()
-        Path("out/258").touch()
-        sizes = ["--vocab-size", 257, "--vocab-size", 258]
-        assert error("train", "a.txt", "-o", "out", *sizes) == "out/258 is a file; expected a folder to save in"
-
 
 @pytest.mark.parametrize("command", [["count"], ["train", "--num-merges", "9"]], ids=["count", "train"])
 class TestSources:
-    def test_standard_input_cannot_be_resumed(self, command):
-        result = run(*command, "-", "-o", "out", "--work-dir", "work", code=2)
-        assert "--work-dir: standard input cannot be read again; give files" in result.stderr
-        assert not Path("work").exists()
-
     def test_errors_name_standard_input(self, command):
         assert error(*command, "-", "-o", "out", stdin=b"a\xff").startswith("standard input: ")
 

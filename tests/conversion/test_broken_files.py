@@ -218,21 +218,6 @@ def test_other_files_are_refused_by_their_content(tmp_path):
             assert not (tmp_path / "out").exists()
 
 
-def test_folders_and_missing_files_are_named(tmp_path):
-    (tmp_path / "empty").mkdir()
-    assert refusal_by_inspect(tmp_path / "empty").endswith("expected a folder with a tokenizer; this one holds nothing")
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "tokenizer.model").touch()
-    said = refusal_by_inspect(tmp_path / "model")
-    assert said.endswith("this one holds tokenizer.model; give the file tokenizer.model itself")
-    assert "no file or folder " in error("inspect", tmp_path / "missing")
-    said = error("convert", tmp_path / "empty", tmp_path / "out", "--from", "tiktoken")
-    assert said == f"{tmp_path / 'empty'} is a folder; expected a .tiktoken rank file"
-    (tmp_path / "file").write_text("x")
-    said = error("convert", tmp_path / "file", tmp_path / "out", "--from", "gpt2")
-    assert said == f"{tmp_path / 'file'} is a file; expected GPT-2's vocab.json and merges.txt"
-
-
 def test_files_that_cannot_be_read_are_named(whole, tmp_path, monkeypatch):
     folder = copied(whole, tmp_path)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_bpe import BPETokenizer, BPETokenizerFast
+from hf_bpe import BPETokenizer
 from support.cases import case
 from support.strategies import any_texts
 
@@ -91,12 +91,6 @@ def test_wrong_arguments_are_refused_by_name():
         for method in methods:
             with case(options), pytest.raises(kind, match=message):
                 method(["low", "lower"], **options)
-
-
-def test_fast_tokenizers_refuse_dropout():
-    fast = BPETokenizerFast(tokenizer_object=BPETokenizer.train(["low"], vocab_size=257).backend_tokenizer)
-    with pytest.raises(TypeError, match="dropout: only BPETokenizer encodes at random"):
-        fast("low", dropout=0.1, seed=1)
 
 
 # Files
