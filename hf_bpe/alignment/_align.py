@@ -85,7 +85,7 @@ def align(
 
 
 def _bounds(text: RowText, is_common: Flags) -> Numbers:
-    """Return for each common place the numbers of ids before the ids without text there, and before the next ones."""
+    """Return for each common place the number of ids before it, without and with the ids without text there."""
     has_text = text.begins < text.ends
     places = np.flatnonzero(has_text)
     is_last = is_common[text.ends[places]]  # of the ids that end at a common place

@@ -204,7 +204,7 @@ def _beginnings(data: bytes, runs: Numbers | None) -> Flags:
 
 
 def _continues_incomplete(raw: Bytes, is_invalid: Flags) -> Flags:
-    """Return which of the bytes that are not UTF-8 continue the beginning of a character before them.
+    """Say for each byte that is not UTF-8 whether it continues an incomplete character before it.
 
     Source: table 3-7 of the Unicode standard, well-formed UTF-8 byte sequences.
     """

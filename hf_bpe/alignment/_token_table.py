@@ -28,7 +28,7 @@ _PROBES = 64  # tokens that show that a vocabulary was replaced by another of th
 
 
 class TokenTable:
-    """The bytes that the ids of a tokenizer stand for, as `decoder` writes them where they are not the first of a text.
+    """The bytes that the ids of a tokenizer stand for, as `decoder` writes a token that is not the first of a text.
 
     Attributes:
         size: the highest id plus one.
@@ -169,7 +169,7 @@ def _table_of_backend(backend: Tokenizer) -> TokenTable:
 
 
 def _state_of(backend: Tokenizer) -> object:
-    """Return what shows that a backend has changed: all but what lies between the tokens that are looked at."""
+    """Return a value that differs once a backend has changed, unless only between the tokens that are sampled."""
     size = backend.get_vocab_size(with_added_tokens=True)
     probes = [backend.id_to_token(size * number // _PROBES) for number in range(_PROBES)]
     added = [(token_id, token.content, token.special) for token_id, token in backend.get_added_tokens_decoder().items()]

@@ -136,6 +136,6 @@ def _sizes(matches: Numbers, table: TokenTable) -> Numbers:
 
 
 def _take_special(matches: Numbers, a: TokenTable, b: TokenTable) -> None:
-    """Give special tokens of `a` the ones of `b` with the same content, and no others."""
+    """Match special tokens of `a` to special tokens of `b` with the same content only."""
     ids = {b.token(token_id): token_id for token_id in np.flatnonzero(b.is_special).tolist()}
     matches[a.is_special] = [ids.get(a.token(token_id), -1) for token_id in np.flatnonzero(a.is_special).tolist()]

@@ -192,7 +192,7 @@ class MergeTrees:
         return next((rank for rank in ranks if self._model.merges[rank] == (first, second)), None)
 
     def _symbol_kind(self, token: bytes) -> str | None:
-        """Return what a token is that merges begin with; None for all others."""
+        """Return the kind of a token that merges begin with; None for other tokens."""
         if token in self._model.alphabet.byte_tokens:
             return "byte"
         return "character" if len(self._model.alphabet.symbols(token)) == 1 else None
@@ -242,5 +242,5 @@ def _find(tokens: Mapping[int, bytes], token: int | str | bytes, model: BPEModel
 
 
 def _color(of_parent: int, number: int) -> int:
-    """Return a color for a part that differs from those of its parent and of the preceding part."""
+    """Return a color for a part other than the colors of its parent and of the preceding part."""
     return (of_parent + 1 + number % (len(LIGHT) - 1)) % len(LIGHT)

@@ -161,7 +161,7 @@ class AllowedTokens:
         return {token: token_id for token_id, token in self._ordinary.items()}
 
     def _last_segment(self, ids: Sequence[int]) -> bytes:
-        """Return the end of the text of ids from where a segment begins, or text that is normalized by itself."""
+        """Return the text of the last ids, from a place on where a segment begins or separate normalization does."""
         text = b""
         for start, is_all in _starts(ids, _SEGMENT, self._separators):
             text = b"".join(map(self.bytes_of, ids[start:]))
@@ -180,7 +180,7 @@ class AllowedTokens:
         return None if tail is None else len(ids) - len(tail)
 
     def _tail(self, ids: Sequence[int]) -> Sequence[int] | None:
-        """Return the last ids, which decide what may follow; None if text is cut inside of one of them."""
+        """Return the last ids, which alone decide what may follow; None if text is cut inside an id."""
         for start, is_all in _starts(ids, _WINDOW, self._added):
             tokens = [*map(self._ordinary.get, ids[start:])]
             if None in tokens:
@@ -254,7 +254,7 @@ class AllowedTokens:
 
 
 class _NextTokens(NamedTuple):
-    """The tokens that may follow some last ids, and whether the text may end there."""
+    """Answers for the last ids: the tokens that may follow, and whether the text may end there."""
 
     bits: Bits
     is_complete: bool  # whether the text may end
@@ -263,7 +263,7 @@ class _NextTokens(NamedTuple):
 
 
 def _starts(ids: Sequence[int], size: int, stops: Container[int]) -> Iterator[tuple[int, bool]]:
-    """Yield where longer and longer ends of ids begin, none of them before a stop, and whether that is the longest."""
+    """Yield the starts of ever longer suffixes of ids, back to the last stop, each with whether it is the longest."""
     start, is_all = len(ids), False
     while not is_all:
         while start > 0 and len(ids) - start < size and ids[start - 1] not in stops:

@@ -1,4 +1,4 @@
-"""Canonical ids: the ids that encoding gives, as opposed to others with the same text, which models also generate."""
+"""Canonical ids: the ids that encoding gives, as opposed to other ids of the same text, which models also generate."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class CanonicalIds:
             return error
 
     def _number_of_kept(self, ids: list[int], data: bytes) -> int | None:
-        """Return the number of the first ids that are the canonical ids of data; None if they are not."""
+        """Return how many of the first ids are the canonical ids of data; None if ids do not begin so."""
         kept = self._encoder.encode(data, self._options)
         # Added tokens may strip white space that ids have.
         return len(kept) if kept == ids[: len(kept)] and self._bytes(kept) == data else None

@@ -96,7 +96,7 @@ def first_of_classes(codes: npt.NDArray[np.int64]) -> dict[int, int]:
 
 @lru_cache(maxsize=1 << 12)
 def completions(partial: bytes) -> tuple[bytes, ...]:
-    """Return what makes an incomplete character one of each class."""
+    """Return the bytes that complete an incomplete character, one completion for each class of characters."""
     codes = np.arange(*span_of_beginning(partial))
     codes = codes[(codes < _SURROGATES.start) | (codes >= _SURROGATES.stop)]
     return tuple(chr(code).encode()[len(partial) :] for code in sorted(first_of_classes(codes).values()))

@@ -66,7 +66,7 @@ class NextTokens(NamedTuple):
 
 
 class Continuations:
-    """The tokens, of some that may follow, that a named pattern or none allows after a text, as `size` bits."""
+    """Answers which of some tokens a pattern, named or none, allows after a text, as `size` bits."""
 
     def __init__(self, pattern: Pattern, tokens: TokenTexts, size: int) -> None:
         self._splitter = make_encoder(BPEModel.of({i: bytes([i]) for i in range(256)}, [], (), pattern))

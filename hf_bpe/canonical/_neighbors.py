@@ -36,11 +36,11 @@ _MAX_LATE = 1 << 10
 
 
 class StableNeighbors:
-    """The tokens that may follow a token in one pre-token, of a model of which few tokens are late; else a ValueError.
+    """Answers which tokens may follow a token in one pre-token; a ValueError for a model with many late tokens.
 
-    Merges that are never made are left out, as of several merges of a token all but the last in its tree (theorem 2).
-    A token is late if one of the others, in its tree, comes before one that makes its parts; the files of Llama 3 have
-    some. Whether these are stable is found by merging.
+    Merges that are never made are left out: of several merges of a token only the last in its tree is made (theorem 2).
+    A token is late if a merge in its tree comes before a merge that makes the parts of the first; the files of Llama 3
+    have late tokens. Whether a late token is stable is found by merging.
 
     Attributes:
         size: the highest id plus one.
@@ -85,7 +85,7 @@ class StableNeighbors:
         return has_bit(self.row(first), second)
 
     def _row(self, first: int) -> Bits:
-        """Return the tokens that may follow one."""
+        """Return a bit for each token that may follow the first."""
         if not self.is_made[first]:
             return np.zeros_like(self._packed)
         if first in self._late:
@@ -114,7 +114,7 @@ class StableNeighbors:
         return np.packbits(marks)
 
     def _merged_row(self, first: int, seconds: Numbers) -> npt.NDArray[np.bool_]:
-        """Return which of some tokens are stable after one, by merging the bytes of both."""
+        """Say for each id whether it is among `seconds` and stable after `first`, by merging the bytes of both."""
         begin, vocab = self._model.vocab[first], self._model.vocab
         ids, offsets = self._encoder.merge_words([begin + vocab[second] for second in seconds.tolist()], 0)
         is_pair = np.diff(offsets) == 2
@@ -125,7 +125,7 @@ class StableNeighbors:
 
 
 class _MadeMerges(NamedTuple):
-    """The merges that are made, one for each token that they make, in order."""
+    """The last merge in the tree of each token that merges make, in the order of ranks."""
 
     ranks: Numbers
     firsts: Numbers
@@ -202,7 +202,7 @@ def _merges_of_trees(model: BPEModel, size: int) -> _MadeMerges:
 
 
 def _late_tokens(merges: _MadeMerges, turns: Numbers, size: int) -> Numbers:
-    """Return the tokens of which some merge in the tree comes before one that makes its parts."""
+    """Return the tokens whose tree has a merge that comes before a merge of its parts."""
     is_late = np.zeros(size, bool)
     is_late[merges.results] = turns > merges.ranks
     while True:

@@ -158,7 +158,7 @@ def _lead(text: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _some_completes(segment: str, partial: bytes) -> bool:
-    """Say whether some character that completes a part of one keeps a text in the form."""
+    """Say whether a text stays in the form with some character whose UTF-8 begins with `partial`."""
     first, stop = span_of_beginning(partial)
     for code in range(first, stop):
         if not 0xD800 <= code <= 0xDFFF:

@@ -55,7 +55,7 @@ class TokenTexts(NamedTuple):
         return cls(tokens, np.fromiter(vocab, np.int64, len(tokens)), kept, begins, ends - begins, are_text)
 
     def without(self, ids: Collection[int]) -> TokenTexts:
-        """Return the tokens without some of them."""
+        """Return the tokens without some ids."""
         is_kept = ~np.isin(self.ids, [*ids])
         tokens = [*compress(self.tokens, is_kept.tolist())]
         return TokenTexts(
@@ -70,7 +70,7 @@ class TokenTexts(NamedTuple):
 
 
 class WholeWords:
-    """Finds words among tokens that only `ignore_merges` makes one token, as in Llama 3: merges make several of them.
+    """Finds words that are one token by `ignore_merges` alone, as in Llama 3, because merges make several tokens.
 
     >>> words = WholeWords([b"abc", b"abd"])
     >>> words.find([b"x", b"ab", b"c"]), words.completions([b"x", b"ab"])
@@ -95,7 +95,7 @@ class WholeWords:
         return spans
 
     def completions(self, tokens: Sequence[bytes]) -> list[bytes]:
-        """Return what makes the last tokens a word, by different numbers of tokens."""
+        """Return the bytes that complete the last token, the last two, and so on, to a word."""
         completions: dict[bytes, None] = {}
         end = b""
         for token in reversed(tokens):

@@ -67,7 +67,7 @@ def swatch(number: int) -> str:
 
 
 def _pair_of_bars(parts: Sequence[Sequence[Figures]]) -> list[Chart | None]:
-    """Return bars of compression and of parity for the parts of texts, of which each tokenizer has a list."""
+    """Return bars of compression and bars of parity for parts of the texts, given one list for each tokenizer."""
     return [_bars(_COMPRESSION, parts, "bytes_per_token"), _bars(_PARITY, parts, "parity", 1)]
 
 

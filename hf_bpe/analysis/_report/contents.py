@@ -290,7 +290,7 @@ def _least(report: ReportValues) -> float:
 
 
 def _weighty_names(report: ReportValues, scripts: Sequence[Figures]) -> list[str]:
-    """Return the names of scripts with a share of the text that matters; of those too rare, only all together."""
+    """Return the names of scripts with a share of the text that matters; rare scripts count together."""
     least = _least(report)
     counts_rare = sum(script.characters for script in scripts if script.characters < least) >= least
     return [script.name for script in scripts if counts_rare or script.characters >= least]

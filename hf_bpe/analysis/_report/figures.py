@@ -118,7 +118,7 @@ def with_parity(rows: Sequence[Figures], reference: str, *, translations: bool =
 
 
 def efficiency(usage: npt.NDArray[np.float64], vocab_size: int, order: float = 1.0) -> float | None:
-    """Return the Rényi efficiency: the entropy of the token distribution divided by that of a uniform one.
+    """Return the Rényi efficiency: the entropy of the token distribution divided by the uniform distribution's.
 
     With order 1 this is the Shannon entropy. Source: Zouhar et al., "Tokenization and the Noiseless Channel", 2023, who
     propose the order 2.5.

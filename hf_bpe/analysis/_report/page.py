@@ -131,7 +131,7 @@ def _figures(results: Results) -> str:
 
 
 def _charts(results: Results) -> Iterator[str]:
-    """Yield sections of charts; those with one chart each are side by side where there is room."""
+    """Yield sections of charts; sections of one chart are side by side where there is room."""
     for number, group in groupby(draw(results.reports).items(), lambda section: len(section[1])):
         sections = "".join(_section(title, charts) for title, charts in group)
         yield f'<div class="pairs">{sections}</div>' if number == 1 else sections
