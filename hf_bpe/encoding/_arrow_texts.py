@@ -107,7 +107,7 @@ def encode_arrow(encoder: Encoder, name: str, values: Any, options: Options, thr
 
 
 def joined(parts: Sequence[ArrowIds]) -> ArrowIds:
-    """Return the ids of several parts as those of one."""
+    """Join the ids of several parts."""
     if len(parts) == 1:
         return parts[0]
     begins = np.cumsum([0, *(len(part.ids) for part in parts)])

@@ -177,7 +177,7 @@ class Layout:
         return self.filled_up(values, padding)
 
     def filled_up(self, values: list[Value], padding: Value) -> list[Value]:
-        """Return the values of a row with padding; those of a row that is longer than all others as they are."""
+        """Return the values of a row with padding up to the width; a row that is wider stays as it is."""
         missing = [padding] * ((self.width or 0) - len(values))
         return missing + values if self.pads_left else values + missing
 

@@ -255,7 +255,7 @@ class Encodings(Sequence[Encoding]):
 
 
 class DeferredEncodings(Encodings):
-    """Encodings of which nothing is made, not even their parts, before somebody looks at them; few callers do.
+    """Encodings that are made, like all their parts, only when somebody looks at them; few callers do.
 
     `complete` returns encodings whose parts these take; it is called again only where two threads look at once.
     """

@@ -1,4 +1,4 @@
-"""Merge trees: whether the merges make a token from its own bytes, and of which two parts."""
+"""Merge trees: whether the merges make a token from its own bytes, and the two parts that they join last."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AT_ONCE = 4096  # tokens
 
 
 def first_tokens(model: BPEModel) -> set[int]:
-    """Return the ids of the tokens that merges begin with, and of those that stand for characters without a token.
+    """Return the ids of the tokens that merges begin with, and of stand-ins for characters without a token.
 
     >>> first_tokens(BPEModel({97: b"a", 98: b"b", 256: b"ab"}, [(b"a", b"b")])) == {97, 98}
     True
@@ -42,7 +42,7 @@ def makes_all_tokens(model: BPEModel) -> bool:
 
 
 def _all_unreachable(model: BPEModel) -> Iterator[list[int]]:
-    """Yield lists of unreachable ids, the highest first, because most of them are there."""
+    """Yield lists of unreachable ids, the highest first, because most unreachable ids are high."""
     never_made = model.alphabet.stand_ins.union(map(str.encode, model.special_tokens))
     encoder = make_encoder(model)
     arrays = model.token_arrays

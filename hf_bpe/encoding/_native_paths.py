@@ -176,9 +176,9 @@ def lacks_bytes(encoder: Encoder) -> bool:
 
 
 def last_merges(encoder: Encoder, words: list[bytes]) -> Numbers | None:
-    """Return the rank of the last merge for each word of which merges make one token, -1 for others.
+    """Return for each word the rank of its last merge if the merges make one token of it, else -1.
 
-    None if the encoder does not tell, as that of characters, whose merges join bytes to characters, too.
+    None if the encoder does not tell, as for models of characters, whose merges join bytes to characters, too.
     """
     core = _core(encoder)
     return core.last_merges(words) if is_native(core) and core.model.alphabet.is_bytes else None

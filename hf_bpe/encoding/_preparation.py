@@ -70,7 +70,7 @@ class Preparation:
 
     @classmethod
     def of_model(cls, model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...]) -> Preparation:
-        """Return the step of an encoder of which the model's normalizer is no part."""
+        """Return the step that applies a model's normalizer before an encoder that ignores it."""
         return cls(model.normalization, added_tokens, tells_starts=tells_starts(model))
 
     @cached_property
@@ -130,7 +130,7 @@ class Preparation:
 
 
 def tells_starts(model: BPEModel) -> bool:
-    """Return whether a model encodes the beginning of a text unlike that of other segments."""
+    """Return whether a model encodes the beginning of a text unlike the beginning of a later segment."""
     metaspace = model.pre_tokenizer.metaspace
     return metaspace is not None and metaspace.prepend_scheme == "first"
 

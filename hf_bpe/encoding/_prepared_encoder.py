@@ -163,7 +163,7 @@ class PreparedEncoder(Encoder):
         return ids, offsets[np.cumsum([0, *map(len, prepared)])]
 
     def _options(self, options: Options, segments: list[tuple[int, PreparedSegment]], *, is_first: bool) -> Options:
-        """Return the options of segments, each with the number of its text, of which the first may continue another."""
+        """Return the options of segments, each given with the number of its text; with `is_first` they begin texts."""
         options = options.for_parts((number, segment.position) for number, segment in segments)
         return options if is_first else options._replace(continued=self.preparation.tells_starts)
 

@@ -103,7 +103,7 @@ class Randomness(NamedTuple):
 
 
 def options_of_call(options: Options, arguments: dict[str, Any], texts: int) -> Options:
-    """Return the options of a call, from whose arguments those of randomness are removed."""
+    """Return the options of a call, and remove the arguments of randomness from its arguments."""
     if arguments.keys().isdisjoint(NAMES):
         return options  # what nearly all calls need, without the checks
     values = {name: ARGUMENTS[name](name, arguments.pop(name, None)) for name in NAMES}

@@ -110,7 +110,7 @@ class ReferenceEncoder(Encoder):
         return ids, places
 
     def _of_bytes(self, text: str, lowest: int, options: Options) -> Iterator[PreTokenIds]:
-        """Yield the pre-tokens of text between added tokens, of which `lowest` is the place of the first byte."""
+        """Yield the pre-tokens of text between added tokens, whose first byte is at `lowest`."""
         assert self._bytes is not None
         data = utf8(text)
         segment = options.segment(data)
@@ -122,10 +122,10 @@ class ReferenceEncoder(Encoder):
             yield self._bytes.replace_missing(ids, options.unknown_id), spans
 
     def _spans_of_bytes(self, word: bytes, ids: list[int]) -> list[Span]:
-        """Return the first and the last byte of each id in its word, without those of bytes that are dropped.
+        """Return the first and the last byte of each id in its word, without ids of dropped bytes.
 
-        If there are such bytes, `tokenizers` counts the others from the beginning of the word, in the UTF-8 of its
-        printable form: they come too early, and one that has part of a character there covers the whole.
+        If bytes are dropped, `tokenizers` counts the bytes that stay from the beginning of the word, in the UTF-8 of
+        its printable form: ids come too early, and an id that has part of a character there covers the whole.
         """
         tokens = [self._model.vocab[token_id] if token_id >= 0 else b"?" for token_id in ids]
         numbers: Sequence[int] = range(len(word))

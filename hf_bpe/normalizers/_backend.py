@@ -50,7 +50,7 @@ class Backend:
 
     @cached_property
     def _normalizers(self) -> list[Normalizer]:
-        """Those of `tokenizers` that apply the steps from each one on."""
+        """The normalizers of `tokenizers` that apply all steps, all but the first, and so on."""
         from tokenizers import normalizers  # takes time to import, and most text does not need it
 
         made = [*map(_made, self._steps)]
@@ -137,7 +137,7 @@ def joined(parts: Iterable[tuple[str, ByteAlignment]]) -> ByteAlignment:
 
 
 def unmoved(text: str) -> ByteAlignment:
-    """Return the alignment of text of which each byte keeps its place."""
+    """Return the alignment of text whose bytes keep their places."""
     data = utf8(text)
     return data, range(len(data)), range(1, len(data) + 1)
 
@@ -158,7 +158,7 @@ def _apply_step(step: Step, text: str) -> str | None:
 
 
 def _made(step: Step) -> Normalizer:
-    """Return the normalizer of `tokenizers`."""
+    """Return the normalizer of `tokenizers` for a step."""
     from tokenizers import Regex, normalizers
 
     arguments = [step[field] for field in FIELDS[step["type"]]]

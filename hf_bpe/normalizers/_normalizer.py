@@ -203,7 +203,7 @@ class Normalizer:
         return self._backend.apply(text)
 
     def _apply_in_pieces(self, text: str, separators: str) -> str:
-        """Normalize to `_forms` only the lines, and the words of these, that are not normalized yet.
+        """Normalize to `_forms` only the lines, and in lines only the words, that are not normalized yet.
 
         Each piece begins with the separator before it, with which a segment begins.
         """

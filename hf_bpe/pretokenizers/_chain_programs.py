@@ -166,7 +166,7 @@ class _Between:
         return reached
 
     def _after(self, numbers: Iterable[int], char: str) -> list[int]:
-        """Return the instructions that follow those which take the character."""
+        """Return the instructions after the instructions that match the character."""
         steps = map(self._step, numbers)
         return [step.b for step in steps if step.opcode is Opcode.CHARACTER and self._is_in(step.a, char)]
 
@@ -177,7 +177,7 @@ class _Between:
         return self._is_in(step.a, before) and self._is_in(step.b, after)
 
     def _passes_alike(self, step: Instruction, before: str | None, after: str | None) -> bool:
-        """Say whether a condition holds here as between these two; None is the edge of a text."""
+        """Say whether a condition is the same between other neighbors; None is the edge of a text."""
         if step.opcode is not Opcode.CHECK:
             return True
         return self._passes(step, before, after) == self._passes(step, self.left, self.right)

@@ -10,7 +10,7 @@ _BYTE = re.compile(r"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")  # as Rust reads a num
 
 
 def decode_tokens(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str]) -> str:
-    """Return the text of tokens: those that decoders make of them, joined.
+    """Return the text of tokens: apply the decoders, and join.
 
     >>> replace = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
     >>> decode_tokens([replace, {"type": "ByteFallback"}], ["▁caf", "<0xC3>", "<0xA9>", "s", "<0xFF>"])
@@ -20,7 +20,7 @@ def decode_tokens(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str]) 
 
 
 def apply_decoders(decoders: Sequence[Mapping[str, Any]], tokens: Sequence[str]) -> list[str]:
-    """Return the tokens that decoders, as in a `tokenizer.json`, make of others, each of those of the one before it.
+    """Apply the decoders of a `tokenizer.json` to tokens, each decoder to the tokens that the one before returns.
 
     They are Replace of a string, ByteFallback, Fuse, Strip and Metaspace. Source: `decoders/` and
     `normalizers/replace.rs` of tokenizers 0.23.

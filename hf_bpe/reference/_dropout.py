@@ -31,7 +31,7 @@ class Dropout(NamedTuple):
         return (self.first_text + index, 0) if self.places is None else self.places[index]
 
     def at(self, *places: tuple[int, int]) -> Dropout:
-        """Return the same for texts with other numbers and positions."""
+        """Return the dropout of texts with other numbers and positions."""
         return self._replace(places=places)
 
     def draws(self, place: tuple[int, int]) -> Draws:

@@ -124,7 +124,7 @@ class Encoder:
         return [*merge_symbols(symbols, self._ranks), *missing]
 
     def _byte_symbols(self, word: bytes) -> tuple[list[int], list[int]]:
-        """Return the symbols of the bytes of a word, and those of the bytes that the model drops."""
+        """Return the symbols of the bytes of a word that stay, and the symbols of bytes that the model drops."""
         symbols = [self._byte_ids[byte] for byte in word]
         if not self.model.drop_missing_bytes:
             return symbols, []

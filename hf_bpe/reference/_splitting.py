@@ -66,7 +66,7 @@ def pre_tokens(text: str, pattern: AnyPattern) -> list[PreToken]:
 
 
 def split(text: str, pattern: AnyPattern) -> tuple[list[_Placed], Callable[[str], bytes]]:
-    """Return the pieces of a text, and what makes bytes of them; see `pre_tokens`."""
+    """Return the pieces of a text, and the function that turns a piece into bytes; see `pre_tokens`."""
     stages, matcher = Pattern.read(pattern).chain.stages, _Matcher(text)
     pieces: list[_Placed] = [(text, 0, 0)] if text else []
     is_mapped = False  # whether the pieces are in printable characters
@@ -205,7 +205,7 @@ class _Matcher:
             ) from None
 
     def _find_empty(self, compiled: regex.Pattern[str], piece: str) -> list[Span]:
-        """Return the spans where some are empty: unlike `finditer`, none of these is at the end of another."""
+        """Return the spans of matches that may be empty; unlike with `finditer`, no empty match ends another."""
         spans: list[Span] = []
         position, last = 0, -1
         while position <= len(piece) and (match := compiled.search(piece, position, timeout=self._left())) is not None:

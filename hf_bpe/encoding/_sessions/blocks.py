@@ -42,7 +42,7 @@ class SessionState(NamedTuple):
 
 
 def with_tail(state: SessionState) -> Block:
-    """Return the blocks of a state, of which the last is its tail, which text that follows no longer changes."""
+    """Return the blocks of a state with its tail as the last, which text that follows no longer changes."""
     last, tail, ids = state
     if not tail:
         return last
@@ -53,7 +53,7 @@ def with_tail(state: SessionState) -> Block:
 
 
 def joined(last: Block, text: str, ids: Ids, seen: int) -> Block:
-    """Return the block after another one, or both as one if they are small."""
+    """Append text as a block, or join it to the last block if both are small."""
     characters, num_ids = last.characters + len(text), last.num_ids + len(ids)
     seen = max(seen, last.seen)
     if last.before is not None and last.is_text and len(last.text) + len(text) <= BLOCK:

@@ -1,4 +1,4 @@
-"""Prefix caches: the ids of what texts begin with, for texts that begin as others did: growing conversations."""
+"""Prefix caches: the ids of the beginnings of texts, for texts that begin alike: growing conversations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PrefixCacheStatistics(NamedTuple):
 
 
 class PrefixCache:
-    """A bounded store of texts and their ids, which tokenizers use whose `prefix_cache` it is.
+    """A bounded store of texts and their ids, used by tokenizers whose `prefix_cache` it is.
 
     Of a text that begins like one that was encoded before, only the rest is encoded. Ids are the same with and without
     it (docs/explanation/algorithm.md has the proof). Threads share it, and so may several tokenizers; their texts are
@@ -83,7 +83,7 @@ class PrefixCache:
         return f"PrefixCache({format_bytes(self.max_bytes)!r})"
 
     def encoder(self, plain: Encoder) -> Encoder:
-        """Return the encoder that does what another one does, with this cache.
+        """Return an encoder with the results of `plain` that uses this cache.
 
         Raises:
             ValueError: there is none.
@@ -94,7 +94,7 @@ class PrefixCache:
         return encoder
 
     def pipeline(self, plain: Any) -> Any:
-        """Return the pipeline that does what another one does, with this cache."""
+        """Return a pipeline with the results of `plain` that uses this cache."""
         pipeline = self._users.get(plain)
         return self._users.setdefault(plain, plain.with_changes(prefix_cache=self)) if pipeline is None else pipeline
 

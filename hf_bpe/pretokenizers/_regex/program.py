@@ -129,7 +129,7 @@ class _Compiler:
         return self.tests.setdefault(CharacterTest(characters, has_edge), len(self.tests))
 
     def compile(self, node: Node, following: int) -> int:
-        """Add the instructions of a node before those at `following`; return the number of the first."""
+        """Add the instructions of a node before the instruction `following`; return the number of the first."""
         match node:
             case OneOf(characters):
                 assert isinstance(characters, Ranges)
@@ -281,7 +281,7 @@ _MAX_BRANCHES = 1000  # of a look-behind
 
 
 def _branches(node: Node) -> list[Node]:
-    """Return nodes of one length each, of which one matches where a node without groups to remember does."""
+    """Return nodes of fixed length, one of which matches wherever a node without atomic groups matches."""
     if _length(node) is not None:
         return [node]
     match node:

@@ -139,7 +139,7 @@ class _Writer:
                 return _ANCHORS[place]
 
     def _words_at(self, before: bool, after: bool) -> str:
-        """Return an expression of the places that have a word character before and after them, or have none."""
+        """Return an expression of the places with a word character before or not, and after or not."""
         word = [self._character_class(LONE_WORD) for _ in range(2)]
         return f"(?<{'=' if before else '!'}{word[0]})(?{'=' if after else '!'}{word[1]})"
 
