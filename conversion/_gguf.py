@@ -134,7 +134,7 @@ def _pattern(metadata: Metadata, name: str | None, expected: str, hints: Hints) 
 
 
 def _types(metadata: Metadata, tokens: list[str], hints: Hints) -> list[int]:
-    """Return the token types for a file without them."""
+    """Return the token types for a file that stores none."""
     if hints.special_tokens is None:
         raise metadata.error("token_type", "the file does not store which tokens are special; give the special tokens")
     return [CONTROL if hints.special_tokens.get(token) == i else NORMAL for i, token in enumerate(tokens)]
@@ -233,7 +233,7 @@ def _model_of_characters(
 
 
 def _merges_of_scores(tokens: Iterable[bytes], scores: Mapping[bytes, float]) -> dict[bytes, Merge]:
-    """Return the last two parts of each token of two characters or more that scores make, the first to be made first.
+    """Return the last merge of each token of several characters that scores make, in the order of the scores.
 
     >>> _merges_of_scores([b"ab", b"abc", b"xy"], {b"ab": -1.0, b"bc": -2.0, b"abc": -3.0, b"a": 0, b"b": 0, b"c": 0})
     {b'ab': (b'a', b'b'), b'abc': (b'ab', b'c')}

@@ -225,7 +225,7 @@ def _check_special_tokens(path: Path, specials: Mapping[str, int], unmerged: dic
 def _tokens_of_merges(
     alphabet: Mapping[int, bytes], merges: Sequence[tuple[int, int, int]], place: Callable[[int], str]
 ) -> dict[int, bytes]:
-    """Return the tokens of an alphabet, and the tokens that merges (both parts, result) in any order make from them.
+    """Return the tokens of an alphabet, and the tokens that merges (both parts, result), in any order, make of it.
 
     >>> _tokens_of_merges({97: b"a", 98: b"b"}, [(257, 98, 256), (97, 98, 257)], str)
     {97: b'a', 98: b'b', 257: b'ab', 256: b'abb'}

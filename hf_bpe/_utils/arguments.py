@@ -185,7 +185,7 @@ def check_ids(name: str, value: object) -> list[int]:
 
 
 def as_lists(name: str, ids: object) -> Any:
-    """Return an id as int, several ids as a list or tuple, and rows of ids as a list of these.
+    """Return an id as int, a row of ids as a list or tuple, and several rows as a list of rows.
 
     They may be in a list, array or tensor; the ids in a list are not checked.
     """
@@ -303,7 +303,7 @@ def paragraphs_of(options: type) -> dict[str, str]:
 
 
 def chosen_options(options: type[Options], given: Mapping[str, Any]) -> Options:
-    """Return a dataclass of options with those of its fields that are given, which may be among others."""
+    """Make a dataclass of options from the keywords that are its fields; ignore other keywords."""
     return options(**{name: given[name] for name in option_fields(options) if name in given})
 
 

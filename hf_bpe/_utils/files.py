@@ -71,7 +71,7 @@ def staged_folder(folder: str | os.PathLike[str], last: Sequence[str] = ()) -> I
 
 @contextmanager
 def scratch_folder(folder: Path) -> Iterator[Path]:
-    """Yield a hidden folder in `folder` that is deleted afterwards; that of a killed process, by the next save."""
+    """Yield a hidden folder in `folder`, and delete it afterwards; if the process is killed, the next save does."""
     with _staging_in(folder) as staging:
         yield staging / _NEW
 
@@ -214,9 +214,9 @@ def lock_moves(folder: Path) -> Iterator[bool]:
 
 
 def is_other_file(path: Path) -> bool:
-    """Return whether a path of a lock file is that of a file with content, which locking could empty.
+    """Return whether a file with content, which locking could empty, has the path of a lock file.
 
-    Where the system has no locks, it may be that of a process that holds it. An OSError if it is no regular file.
+    Where the system has no locks, a process that holds it may have written it. An OSError if it is no regular file.
     """
     try:
         status = path.lstat()

@@ -42,7 +42,7 @@ _OPEN_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,9})|/dev/stdin")
 
 
 def check_regular(path: str | os.PathLike[str], mode: int) -> None:
-    """Raise an OSError that names the kind of file if its `st_mode`, or that of `lstat`, is of no regular file."""
+    """Raise an OSError that names the kind of file unless `mode`, of `stat` or `lstat`, is of a regular file."""
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(mode):

@@ -167,7 +167,7 @@ def remove(url: str, options: StorageOptions | None = None) -> None:
 
 
 def _is_safe(name: str) -> bool:
-    """Return whether a name is that of a whole file in a folder: keys of stores may have two dots as a part."""
+    """Return whether a key of a store names a whole file inside the folder: keys may have two dots as a part."""
     return bool(name) and ".." not in name.split("/") and "\\" not in name and not name.endswith(_UPLOADING)
 
 

@@ -1,4 +1,4 @@
-"""Map a function over worker processes, so that Ctrl-C, a killed process and an error each end all of them cleanly.
+"""Map a function over worker processes, so that Ctrl-C, a killed process or an error ends all processes cleanly.
 
 concurrent.futures does not fit: its pool starts processes while others run, hangs on Python 3.10 when one is killed,
 and reads ahead without bound. Here each process has its own pipe and at most one piece of work.

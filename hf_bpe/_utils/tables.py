@@ -75,7 +75,7 @@ def _as_binary(arrow: Any, array: Any) -> Any:
 
 
 def elements(name: str, value: Iterable[Any]) -> Iterator[Any]:
-    """Yield the elements of an iterable, those of Arrow arrays as Python objects after a check of their buffers."""
+    """Yield the elements of an iterable; buffers of Arrow arrays are checked before objects are made of them."""
     if not hasattr(type(value), "to_pylist"):
         yield from value
         return

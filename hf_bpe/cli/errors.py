@@ -176,7 +176,7 @@ def no_such_command(name: str, names: Iterable[str]) -> str:
 
 
 def too_many_arguments(text: str, context: Any) -> str:
-    """Return the message for more arguments than a command takes; `text` ends with them in parentheses."""
+    """Return the message for more arguments than a command takes; `text` ends with the arguments in parentheses."""
     params = [param for param in context.command.params if param.param_type_name == "argument"]
     takes = " and ".join(param.metavar or param.name.upper() for param in params) or "no arguments"
     also = text.partition("(s) (")[2].removesuffix(".").removesuffix(")")

@@ -62,7 +62,7 @@ def dataclass_options(options: type, **settings: Any) -> Options:
 def with_command_options(
     make: Callable[..., object], options: Options | None = None, *, parameter: str = ""
 ) -> Callable[[Function], Function]:
-    """Return a decorator that adds options to a command: those without a default first, the others last.
+    """Return a decorator that adds options to a command: options without a default first.
 
     `make` is called with the values of the options by name; these are by default its parameters. Its result is the
     `parameter` of the command, in the place of which the options stand.

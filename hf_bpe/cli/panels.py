@@ -1,4 +1,4 @@
-"""The layout of `--help`: options in panels, those that most people need first, and commands in groups."""
+"""The layout of `--help`: options in panels, the most used first, and commands in groups."""
 
 from __future__ import annotations
 

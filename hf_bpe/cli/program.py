@@ -32,7 +32,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class _Command:
-    """What commands and the group of them share: colored help, and the conversion of simple values."""
+    """What commands and their group share: colored help, and the conversion of simple values."""
 
     def get_help(self, ctx: Any) -> str:
         """Return the help, in colors on a terminal."""

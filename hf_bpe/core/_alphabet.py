@@ -54,7 +54,7 @@ class ByteAlphabet:
         return [token[place : place + 1] for place in range(len(token))]
 
     def printable_tokens(self, tokens: Collection[bytes], special_tokens: Iterable[str]) -> list[str]:
-        """Return how files show the tokens of a model, of which special tokens are their text."""
+        """Return the tokens of a model as files show them: special tokens as their text."""
         specials = {special.encode(): special for special in special_tokens}
         native = native_core()
         if native is None:

@@ -179,7 +179,7 @@ def _read_values(policy: ErrorPolicy, row: dict[str, Any]) -> str | None:
 
 
 def _as_texts(values: Iterable[object]) -> tuple[str | None, ...]:
-    """Return the values of columns to copy as text: strings as they are, null as None, all others as JSON.
+    """Return the values of columns to copy as text: strings as they are, null as None, other values as JSON.
 
     Bytes are read as UTF-8, and what JSON does not know, such as a date, is what `str` prints.
 
@@ -323,7 +323,7 @@ def read_dataset(policy: ErrorPolicy) -> Iterator[Document]:
 
 
 def read_iterable(policy: ErrorPolicy) -> Iterator[Document]:
-    """Yield the texts of an iterable, including those in nested lists; with columns to copy, of its records."""
+    """Yield the texts of an iterable, also texts in nested lists; with columns to copy, the texts of its records."""
     column = policy.shard.source.column
     for index, element in enumerate(elements(policy.shard.name, policy.shard.source.data)):
         policy.record = index

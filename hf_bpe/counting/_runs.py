@@ -34,7 +34,7 @@ class RunStream(Protocol):
 
     @property
     def total(self) -> int:
-        """The sum of the counts of these."""
+        """The sum of the counts read so far."""
 
     def read(self, size: int) -> bytes:
         """Return at least `size` bytes of the run, fewer only at the end, then none."""

@@ -147,7 +147,7 @@ class ArrowEncoder:
             yield self(batch)
 
     def schema(self, schema: Any) -> Any:
-        """Return the schema of results, given that of the rows."""
+        """Return the schema of results, given the schema of the rows."""
         arrow = import_arrow()
         kept = schema.names if self._columns is None else [*self._columns]
         field = arrow.field(self._output, self._type(arrow))

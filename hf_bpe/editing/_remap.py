@@ -175,7 +175,7 @@ class Remap:
 
 
 def edited(definition: Definition, model: BPEModel, remap: Remap) -> tuple[Definition, Remap]:
-    """Return a definition with a new model, and the remap of all its ids, given that of the ids of the model.
+    """Return a definition with a new model, and the remap of all its ids, given the remap of the model's ids.
 
     Added tokens stay, whether the model has them or not: at their ids, or, if tokens of the model were removed or
     moved, directly after the new model. An added token that is a special token of the new model has its id there.

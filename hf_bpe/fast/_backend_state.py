@@ -117,7 +117,7 @@ def state_of_tokens(backend: Tokenizer) -> tuple[object, ...]:
 
 
 def is_held_elsewhere(attributes: dict[str, object], candidates: Sequence[dict[str, object]]) -> bool:
-    """Return whether the backend of a tokenizer is held by more than it, other tokenizers, a snapshot and the caller.
+    """Return whether anything holds the backend besides its tokenizers, a snapshot and the caller.
 
     Given are the attributes of the tokenizer, and of candidates that may have the same backend.
     """

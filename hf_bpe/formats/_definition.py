@@ -77,7 +77,7 @@ class Definition:
 
     @property
     def bos_eos(self) -> tuple[bool, bool] | None:
-        """Two flags: `bos_token` is added before, `eos_token` after each sequence; None if the template adds others."""
+        """Two flags: `bos_token` is added before, `eos_token` after each sequence; None for another template."""
         if self.template is None:
             return False, False
         return self.template.bos_eos(self.setting("bos_token"), self.setting("eos_token"))

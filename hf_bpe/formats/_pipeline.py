@@ -193,7 +193,7 @@ class Pipeline:
 
     @cached_property
     def _ids_of_template(self) -> dict[str, int]:
-        """The ids of the template's tokens, of which some may be tokens of the model that are not added tokens."""
+        """The ids of the template's tokens, which may be added tokens or tokens of the model alone."""
         tokens = [] if self.template is None else self.template.tokens
         return self.ids if all(token in self.ids for token in tokens) else {**self.model.printable_vocab(), **self.ids}
 
@@ -229,7 +229,7 @@ class Pipeline:
 
     @cached_property
     def _contents_of_template(self) -> dict[int, str]:
-        """Id → content of the added tokens that are normalized where a text holds them, but not around it."""
+        """Id → content of the added tokens that are shown normalized in a text, but not when a template adds them."""
         shown = self.shown_contents
         return {
             i: token.content for i, token in self.added_tokens.items() if shown.get(i, token.content) != token.content

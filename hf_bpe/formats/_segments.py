@@ -1,4 +1,4 @@
-"""Encoding of text of which only some may speak for the template: added tokens are found in trusted text alone."""
+"""Encoding of text in trusted and untrusted parts: added tokens are found in trusted text alone."""
 
 from __future__ import annotations
 

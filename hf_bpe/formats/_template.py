@@ -162,7 +162,7 @@ class Template:
         return parts
 
     def build(self, sequences: Sequence[Sequence[int]], ids: Mapping[str, int]) -> list[int]:
-        """Return the ids of one or two sequences with the special tokens, given the ids of these."""
+        """Return the ids of one or two sequences with the special tokens, given the ids of the sequences."""
         row, *after = ([ids[token] for token in tokens] for tokens in self.special_tokens(len(sequences)))
         for sequence, tokens in zip(sequences, after, strict=True):
             row += [*sequence, *tokens]

@@ -211,7 +211,7 @@ def _plan_digest(sources: Sequence[Shard], *, cuts_lines: bool) -> str:
 
 
 def _sources_of_share(sources: Sequence[Shard], share: Share, cuts_lines: bool) -> Iterator[tuple[int, Shard]]:
-    """Yield the number of each source of a share, and the source or a range of it; those of all shares are the corpus.
+    """Yield the number of each source of a share, and the source or a range of it; all shares make the corpus.
 
     The corpus is a line of as many bytes as its files have, of which each share has its part. A file of JSON lines is
     cut where a part ends; any other belongs to the share that has its middle.

@@ -73,13 +73,13 @@ def without_ends(ids: Ids, offsets: Numbers, kept: Numbers) -> tuple[Ids, Number
 
 
 def without_last_ids(chunk: Chunk, is_left_out: npt.NDArray[np.bool_]) -> Chunk:
-    """Return a chunk without the last id of some of its rows, all of which end in it."""
+    """Return a chunk of whole rows without the last id of some rows."""
     ids = np.delete(chunk.ids, chunk.ends[is_left_out] - 1)
     return chunk._replace(ids=ids, ends=chunk.ends - np.cumsum(is_left_out))
 
 
 def split_mask(ids: Ids) -> tuple[Ids, npt.NDArray[np.uint8]]:
-    """Return ids without marks, and 0 for each that was marked, 1 for others.
+    """Return ids without marks, and for each id 0 if it was marked, else 1.
 
     >>> ids = np.array([5, 6, 7], np.uint32)
     >>> _ = mark(ids, np.array([0, 3]), np.array([[0, 1], [1, 2], [2, 3]]), [[(1, 2)]])

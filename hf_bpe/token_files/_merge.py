@@ -1,4 +1,4 @@
-"""The manifest of a corpus from those of its parts, after a check that all are there and belong together."""
+"""The manifest of a corpus from its parts' manifests, after a check that all are there and belong together."""
 
 from __future__ import annotations
 

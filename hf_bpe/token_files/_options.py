@@ -36,7 +36,7 @@ class Share(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The part of a file name that tells this share from the others.
+        """The part of a file name that tells this share from other shares.
 
         >>> Share(7, 100).name
         '00007-of-00100'

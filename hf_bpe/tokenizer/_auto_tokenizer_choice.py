@@ -147,7 +147,7 @@ def _can_be_run(folder: Path) -> bool:
 
 
 def _files(folder: Path, kind: type) -> list[str]:
-    """Return the files in a folder of which a class of transformers reads its vocabulary."""
+    """Return the files in a folder from which a class of transformers reads its vocabulary."""
     names = {**getattr(kind, "vocab_files_names", {}), "tokenizer_file": TOKENIZER_FILE}
     files = [name for name in names.values() if isinstance(name, str) and (folder / name).is_file()]
     return [TOKENIZER_FILE] if TOKENIZER_FILE in files else files  # the others are read only without it

@@ -53,7 +53,7 @@ class MergeLog:
 
 
 def check_logs(folder: Path, initial: Sequence[Merge], subfolders: Iterable[str], *, are_bytes: bool = True) -> None:
-    """Raise the errors of opening the log of a folder, and those of its subfolders, before the text is counted."""
+    """Raise the errors of opening the logs of a folder and its subfolders, before the text is counted."""
     check_log(folder, _KIND, _parser_of_merges(initial) if are_bytes else str)  # characters are not known yet
     for name in subfolders:
         check_log(subfolder(folder, name), _KIND, str)  # the merges before them are not known yet

@@ -127,7 +127,7 @@ class InitialCharacters:
 def _base_model(
     tokens: Iterable[bytes], settings: CountSettings, initial: BPEModel | None, alphabet: Alphabet
 ) -> BPEModel:
-    """Return a model of some tokens, of which those missing from an initial model get ids after its highest."""
+    """Return a model of some tokens; tokens that an initial model lacks get ids after its highest."""
     vocab = {} if initial is None else dict(initial.vocab)
     initial_tokens = {*vocab.values()}
     missing = [token for token in tokens if token not in initial_tokens]

@@ -1,4 +1,4 @@
-"""The steps of `train` as hooks: those of a single text, of which each product overrides some."""
+"""The steps of `train` as hooks: a plan for a single text, and hooks that products override."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def encode(
 
 
 def _texts(name: str, reading: dict[str, Any], lines: bool) -> Iterator[str | bytes]:
-    """Yield the texts of a source, of which each has its own line of ids."""
+    """Yield the texts of a source, one for each line of ids."""
     from hf_bpe.counting._error_policy import Skipped
     from hf_bpe.counting._readers import as_bytes, read_documents
 

@@ -204,7 +204,7 @@ class Folder:
 def _tokens_that_transformers_adds(
     listed: Mapping[int, AddedToken], special: NamedTokens, added: AddedVocabulary
 ) -> list[AddedToken]:
-    """Return the tokens that PreTrainedTokenizerFast adds to those of `tokenizer.json`, in the same order.
+    """Return the tokens that PreTrainedTokenizerFast adds to the tokens of `tokenizer.json`, in its order.
 
     The ids in the other files, whose tokens are `listed`, decide only the order.
 

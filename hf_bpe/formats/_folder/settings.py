@@ -77,7 +77,7 @@ def merge_settings(
 
 
 def _chat_template(files: Mapping[str, str]) -> SettingValues:
-    """Return the setting of the files with chat templates, which override that of the configuration."""
+    """Return the chat template of the files for it, which override the configuration."""
     keys = [key for key in files if key.startswith(_TEMPLATE_KEY)]
     keys.sort(key="chat_template_file".__ne__)  # the default first
     names = ["default" if key == "chat_template_file" else key.removeprefix(_TEMPLATE_KEY) for key in keys]

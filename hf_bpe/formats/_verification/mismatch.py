@@ -64,7 +64,7 @@ _Row = Sequence[int] | _Failure
 
 
 def find_offset_mismatch(first: Side, second: Side) -> Mismatch | None:
-    """Return the first stress text of which two sides give other offsets, None if there is none.
+    """Return the first stress text for which two sides give different offsets, None if there is none.
 
     Texts to which they give other ids, or which one refuses, are left out, and all texts if one gives no offsets.
     """

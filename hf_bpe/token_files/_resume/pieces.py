@@ -125,7 +125,7 @@ class PieceFolder:
         written: Sequence[EncodedPiece],
         report: ReportProgress,
     ) -> Iterator[EncodedPiece]:
-        """Encode a unit from where the pieces that are written end, and yield the pieces after them."""
+        """Encode a unit from the end of its last written piece on, and yield the new pieces."""
         number, place, skipped = 0, Place(), Skipped()
         if written:
             if written[-1].is_last:

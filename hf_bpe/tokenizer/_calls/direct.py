@@ -230,7 +230,7 @@ class DirectMethods(AnyTokenizer):
 
 
 def _texts(pipeline: Pipeline, ids: Any, skipped: bytes) -> str | list[str] | None:
-    """Return the text of ids, or those of rows of ids; None for what the pipeline cannot decode."""
+    """Return the text of ids, or the texts of rows of ids; None for what the pipeline cannot decode."""
     if type(ids) is not list:
         ids = ids.tolist() if hasattr(ids, "tolist") else ids
         if type(ids) is int:
@@ -257,7 +257,7 @@ def are_rows_of_ids(rows: Sequence[Any]) -> bool:
 
 
 def _are_several_rows(sequences: Any) -> bool:
-    """Say whether these are surely rows of ids: lists or arrays of them, or an array of two dimensions."""
+    """Say whether sequences are surely rows of ids: lists or arrays of ids, or an array of two dimensions."""
     if isinstance(sequences, (list, tuple)):
         if are_rows_of_ids(sequences):
             return len(sequences) > 0

@@ -147,7 +147,7 @@ def pad_encoded(tokenizer: Any, rows: Any, kwargs: dict[str, Any]) -> BatchEncod
 
 
 def _columns_of(rows: Any) -> dict[str, list[list[int]]] | None:
-    """Return the columns of rows, in their order; None if these are others than ids and masks in lists."""
+    """Return the columns of rows, in their order; None unless they are ids and masks in lists."""
     columns: Any = rows
     if isinstance(rows, (list, tuple)) and len(rows) > 0 and isinstance(rows[0], Mapping):
         if not rows[0].keys() <= _COLUMNS or any(not rows[0].keys() <= row.keys() for row in rows):

@@ -17,7 +17,7 @@ from hf_bpe.tokenizer._self_types import AnyTokenizer
 
 
 class SharedMethods(AnyTokenizer):
-    """The methods; the class that has them says by `_pipeline` and `_decoding_pipeline` what encodes and decodes."""
+    """The methods; a class with them says by `_pipeline` and `_decoding_pipeline` what encodes and decodes."""
 
     def token_bytes(self, *, size: int | None = None) -> TokenBytes:
         """Return the bytes that each id stands for; see `hf_bpe.alignment.token_bytes`.
