@@ -66,7 +66,7 @@ def report(
     """Measure how well a tokenizer fits texts.
 
     The report has compression, fertility and parity by text, script and vocabulary size. Two to forty files are one
-    group each. docs/how-to/measure.md explains the figures.
+    group each. docs/how-to/see-and-measure.md explains the figures.
     """
     from hf_bpe.analysis import report as report_on
 
