@@ -87,7 +87,7 @@ class BulkMethods(OwnTokenizer):
             num_workers: number of threads, None for one per core; no result depends on it. These two arguments are the
                 same in all bulk methods.
             dropout: encode at random for training: the probability with which BPE-dropout skips a merge each time it
-                could be applied. docs/how-to/randomized-tokens.md defines it, and the next two.
+                could be applied. docs/how-to/advanced.md defines it, and the next two.
             seed: the seed of dropout; the ids depend on it, the text and the number of the text.
             first_text: the number of the first text, by default 0; the others follow. Or a list with that of each.
 
