@@ -1,13 +1,11 @@
 """Reports: figures against their definitions, and what is refused."""
 
 import json
-import math
 import re
 import unicodedata
 from collections import Counter
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -208,23 +206,11 @@ class TestTokens:
         assert [token.count for token in found.most_used] == sorted((counts[i] for i in ordinary), reverse=True)[:12]
         lengths = sorted((len(model.vocab[i]) for i in ordinary), reverse=True)
         assert [token.bytes for token in found.longest] == lengths[:12]
-        several = [i for i in ordinary if re.search(r"(?s)\S.* .*\S", model.vocab[i].decode(errors="replace"))]
-        assert sorted(token.id for token in found.superwords) == sorted(several)
-        assert [token.count for token in found.superwords] == sorted((counts[i] for i in several), reverse=True)
         assert found.lengths_in_vocabulary == {n: lengths.count(n) for n in range(1, max(lengths) + 1)}
         assert (
             sum(length * number for length, number in found.lengths_in_text.items())
             == found.total.bytes - found.unknown
         )
-
-    @given(st.lists(st.integers(0, 50), min_size=260, max_size=260).filter(any))
-    def test_efficiency_is_entropy_relative_to_uniform(self, numbers):
-        found = replace(report(train([TEXT], 260), [TEXT]), usage=np.array(numbers, float))
-        shares = [number / sum(numbers) for number in numbers if number]
-        shannon = -sum(share * math.log(share) for share in shares)
-        renyi = math.log(sum(share**2.5 for share in shares)) / (1 - 2.5)
-        assert found.entropy_efficiency == pytest.approx(shannon / math.log(260), abs=1e-12)
-        assert found.efficiency == pytest.approx(renyi / math.log(260), abs=1e-12)
 
 
 class TestTrees:

@@ -17,7 +17,6 @@ from hf_bpe import BPEModel, BPETokenizer, __version__, train
 from hf_bpe.analysis import compare, report
 from support.colors import SEEN_BY, contrast, difference
 from support.profiles import by_profile
-from support.strategies import BYTES
 
 TEXTS = {"english": ["low lower lowest, newest 42! "] * 9, "other": ["你好 привет\nlow"] * 9}
 NASTY = ["<script>alert(1)</script>", 'a"b', "$x_{$", "x&amp;y", "\u202eevil", "你好", "\x00\x1b[31m", "n" * 200, " "]
@@ -282,16 +281,6 @@ class TestSize:
         assert "264 tokens, pattern" in str(found)
         assert ("vocabulary", "264", "264") in table_of(compare([tokenizer, tokenizer], ["low"]))[0]
         assert "264: 256 bytes, 1 special, 2 added later; ids 0 to 263" in tokenizer._repr_html_()
-
-
-class TestSuperwords:
-    def test_rows_are_there_for_tokens_of_several_words_only(self):
-        text = ["of the low  \n \t\n  x" * 9]
-        indented = BPEModel({**BYTES, 256: b"  \n ", 257: b"\t \t", 258: "\xa0 \xa0".encode()}, [])
-        assert "superword" not in report(indented, text).to_html() + str(report(indented, text))
-        several = BPEModel({**BYTES, 256: b"of", 257: b"of the"}, [])
-        assert "superword" in report(several, text).to_html()
-        assert "superword" in str(report(several, text))
 
 
 class TestVerdict:

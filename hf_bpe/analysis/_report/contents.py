@@ -62,14 +62,10 @@ def _other_figures(report: ReportValues) -> list[Figure]:
         Figure("text", [total.bytes], _size),
         Figure("words", [total.words]),
         Figure("tokens", [total.tokens]),
-        Figure("Rényi efficiency", [report.efficiency], _three),
         Figure("vocabulary", [report.size]),
         Figure("never used", [len(report.never_used)]),
         Figure("unreachable", [len(report.unreachable)]),
     ]
-    if report.superwords:
-        rows.append(Figure("superwords", [len(report.superwords)]))
-        rows.append(Figure("superwords in the text", [report.share_of_superwords], share))
     return [*rows, Figure("bytes without a token", [report.unknown])] if report.unknown else rows
 
 
@@ -194,7 +190,6 @@ def _lists(results: Results) -> list[tuple[str, str]]:
     end = len(results.longest)
     lists = [
         ("used most", _listed(results.most_used)),
-        ("superwords used most", _listed(results.superwords[:end])),
         ("longest", _listed(results.longest)),
         ("never used, highest ids", _listed(results.never_used[-end:][::-1] if end else ())),
     ]

@@ -8,7 +8,6 @@ these equally often. The number of tokens is the number of bytes minus the numbe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +20,6 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._merge_trees import parts_of_tokens, unreachable
 
 Floats = npt.NDArray[np.float64]
-RENYI_ORDER = 2.5
 _RATIOS = ("bytes_per_token", "characters_per_token", "tokens_per_character", "tokens_per_word", "share_in_one_token")
 
 
@@ -43,9 +41,7 @@ MEANINGS = {
     "parity": "tokens relative to the reference, for as many characters or for the translation of the same text. Above "
     "1 a text costs more than the reference.",
     "first tokens": "the compression with the first merges only, as if trained to that size.",
-    "Rényi efficiency": "how evenly the tokens are used: 1 if all are equally frequent.",
     "never used": "tokens that do not occur in the text.",
-    "superwords": "tokens of several words, and their share of the tokens of the text.",
     "unreachable": "tokens that no text becomes.",
     "special tokens": "are left out of text and tokens.",
 }
@@ -115,25 +111,6 @@ def with_parity(rows: Sequence[Figures], reference: str, *, translations: bool =
     """Return the figures with parity: tokens per character, or tokens of parallel texts, relative to the reference."""
     cost = {row.name: row.tokens if translations else row.tokens_per_character for row in rows}
     return tuple(replace(row, parity=ratio(cost[row.name], cost[reference])) for row in rows)
-
-
-def efficiency(usage: npt.NDArray[np.float64], vocab_size: int, order: float = 1.0) -> float | None:
-    """Return the Rényi efficiency: the entropy of the token distribution divided by the uniform distribution's.
-
-    With order 1 this is the Shannon entropy. Source: Zouhar et al., "Tokenization and the Noiseless Channel", 2023, who
-    propose the order 2.5.
-
-    >>> efficiency(np.array([1.0, 1.0, 1.0, 1.0]), 4, RENYI_ORDER)
-    1.0
-    """
-    if usage.sum() == 0 or vocab_size < 2:
-        return None
-    shares = usage[usage > 0] / usage.sum()
-    if order == 1:
-        entropy = -float(np.sum(shares * np.log(shares)))
-    else:
-        entropy = math.log(float(np.sum(shares**order))) / (1 - order)
-    return entropy / math.log(vocab_size)
 
 
 def ratio(number: float | None, by: float | None) -> float | None:

@@ -144,9 +144,7 @@ def _section(title: str, charts: Sequence[Chart]) -> str:
 
 def _head(results: Results) -> str:
     title = f"<h1>{escape(results.title)}</h1>"
-    has_superwords = any(report.superwords for report in results.reports)
-    terms = [(name, text) for name, text in MEANINGS.items() if name != "superwords" or has_superwords]
-    meanings = f"<details><summary>What the figures mean</summary>{_terms(terms)}</details>"
+    meanings = f"<details><summary>What the figures mean</summary>{_terms(MEANINGS.items())}</details>"
     if isinstance(results, ComparisonValues):
         items = "".join(f"<li>{swatch(number)}{escape(name)}</li>" for number, name in enumerate(results.names))
         legend = f'<ul class="legend" aria-label="Legend">{items}</ul>'

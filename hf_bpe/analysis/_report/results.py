@@ -10,7 +10,7 @@ import numpy as np
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.visible import plain
-from hf_bpe.analysis._report.figures import RENYI_ORDER, CompressionCurve, Figures, efficiency, histogram, whole
+from hf_bpe.analysis._report.figures import CompressionCurve, Figures, histogram, whole
 from hf_bpe.analysis._report.measuring import UNNAMED, Sums
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._merge_trees import unreachable
@@ -99,16 +99,6 @@ class ReportValues:
         figures = ", ".join(f"{value:.3f} {name}" for name, value in ratios.items() if value is not None)
         return f"{self.name}: {figures} [{self.model.signature}|text={self.text_digest}]"
 
-    @property
-    def efficiency(self) -> float | None:
-        """Rényi efficiency, of order 2.5."""
-        return efficiency(self.usage, self.model.vocab_size, RENYI_ORDER)
-
-    @property
-    def entropy_efficiency(self) -> float | None:
-        """Efficiency by Shannon entropy."""
-        return efficiency(self.usage, self.model.vocab_size)
-
     @cached_property
     def unreachable(self) -> tuple[Token, ...]:
         """The tokens that never occur, except as whole pre-tokens if the model has `ignore_merges`."""
@@ -129,18 +119,6 @@ class ReportValues:
         """The longest tokens in bytes, the longest first."""
         longest = sorted(self._ordinary, key=lambda token_id: (-len(self.model.vocab[token_id]), token_id))
         return tuple(map(self.token, longest[:_LISTED]))
-
-    @cached_property
-    def superwords(self) -> tuple[Token, ...]:
-        """The tokens of several words, that is with a space between what is no white space, the commonest first."""
-        vocab = self.model.vocab
-        several = [token_id for token_id in self._ordinary if _words(vocab[token_id]) > 1]
-        return tuple(map(self.token, sorted(several, key=self._by_use)))
-
-    @property
-    def share_of_superwords(self) -> float | None:
-        """The share of the tokens of the text that are superwords."""
-        return sum(token.count for token in self.superwords) / self.total.tokens if self.total.tokens else None
 
     @cached_property
     def lengths_in_vocabulary(self) -> dict[int, float]:
@@ -174,8 +152,6 @@ class ReportValues:
             "reference": {"groups": self.reference[0], "scripts": self.reference[1]},
             "translations": self.translations,
             "unknown_bytes": self.unknown,
-            "renyi_efficiency": self.efficiency,
-            "shannon_efficiency": self.entropy_efficiency,
             "by_vocab_size": [
                 {"vocab_size": size, "tokens": whole(self.compression_curve.tokens_at(size))}
                 for size in self.compression_curve.sizes()
@@ -187,8 +163,6 @@ class ReportValues:
             "lengths_in_text": [*self.lengths_in_text.values()],
             "most_used": [vars(token) for token in self.most_used],
             "longest": [vars(token) for token in self.longest],
-            "superwords": [token.id for token in self.superwords],
-            "share_of_superwords": self.share_of_superwords,
             "never_used": [token.id for token in self.never_used],
             "unreachable": [token.id for token in self.unreachable],
             "trees": [*map(str, self.trees)],
@@ -279,8 +253,3 @@ def shown_scripts(reports: Sequence[ReportValues]) -> list[list[Figures]]:
     names = [*named[:_MAX_SCRIPTS], *UNNAMED]
     by_name = [{figures.name: figures for figures in report.scripts} for report in reports]
     return [[of[name] for name in names if name in of] for of in by_name]
-
-
-def _words(token: bytes) -> int:
-    """Return the number of words of a token; indentation, empty lines and other white space are none."""
-    return sum(map(bool, map(str.strip, token.decode(errors="replace").split(" "))))
