@@ -42,7 +42,6 @@ class TestReport:
             (["--group", "x=a.txt", "--group", "y=b.txt"], {"x": "a.txt", "y": "b.txt"}, {}),
             (["--group", "x=a.txt", "--group", "x=b.txt"], {"x": ["a.txt", "b.txt"]}, {}),
             (["a.txt", "--group", "y=b.txt", "--reference", "y"], {"a.txt": "a.txt", "y": "b.txt"}, {"reference": "y"}),
-            (["a.txt", "b.txt", "--translations"], ["a.txt", "b.txt"], {"translations": True}),
             (["rows.jsonl", "--column", "body"], ["lowest"], {}),
             (["b.txt", "--max-document-bytes", "6"], ["你好"], {}),
             (["a.txt", "--workers", "1", "--max-memory", "4GB"], "a.txt", {}),

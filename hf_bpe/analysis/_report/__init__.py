@@ -103,7 +103,6 @@ def report(
     *,
     name: str | None = None,
     reference: str | None = None,
-    translations: bool = False,
     trees_of: Iterable[int | str | bytes] = (),
     num_workers: int | None = None,
     max_memory: int | str | None = None,
@@ -123,9 +122,6 @@ def report(
         reference: the group that parities are relative to, None for the first. Parity is the number of tokens per
             character divided by that of the reference: above 1, the group takes more. Among scripts the reference is
             Latin, or the commonest if there is no Latin.
-        translations: the groups are translations of each other. Then the parity of a group is its number of tokens
-            divided by that of the reference: the tokenization premium of Petrov et al., "Language Model Tokenizers
-            Introduce Unfairness Between Languages", 2023.
         trees_of: tokens whose merge trees to show, in any form that `hf_bpe.analysis.merge_tree` takes.
         num_workers, max_memory, show_progress: as in `hf_bpe.count`.
 
@@ -147,7 +143,7 @@ def report(
     options = CountingKeywords(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
     require_core("reports")
     name = _name(tokenizer) if name is None else name
-    [result] = _reports([(name, tokenizer)], texts, reference, translations, options)
+    [result] = _reports([(name, tokenizer)], texts, reference, options)
     return replace(result, trees=trees)
 
 
@@ -156,7 +152,6 @@ def compare(
     texts: Texts | Mapping[str, Texts],
     *,
     reference: str | None = None,
-    translations: bool = False,
     num_workers: int | None = None,
     max_memory: int | str | None = None,
     show_progress: bool = False,
@@ -168,7 +163,7 @@ def compare(
 
     Args:
         tokenizers: two or more; a mapping gives them names.
-        texts, reference, translations, num_workers, max_memory, show_progress: as in `report`.
+        texts, reference, num_workers, max_memory, show_progress: as in `report`.
 
     Raises:
         ValueError: there are fewer than two tokenizers, or texts can be read only once but the tokenizers have several
@@ -191,7 +186,7 @@ def compare(
         raise ValueError(f"tokenizers: expected two or more to compare, got {len(named)}")
     options = CountingKeywords(num_workers=num_workers, max_memory=max_memory, show_progress=show_progress)
     require_core("reports")
-    return Comparison(tuple(_reports(named, texts, reference, translations, options)))
+    return Comparison(tuple(_reports(named, texts, reference, options)))
 
 
 def _name(tokenizer: AnyTokenizer) -> str:
@@ -203,7 +198,6 @@ def _reports(
     tokenizers: Sequence[tuple[str, AnyTokenizer]],
     texts: Texts | Mapping[str, Texts],
     reference: str | None,
-    translations: bool,
     options: CountingKeywords,
 ) -> list[Report]:
     pipelines = [as_pipeline(tokenizer) for _, tokenizer in tokenizers]
@@ -220,12 +214,12 @@ def _reports(
     first = next(iter(groups)) if reference is None else reference
     files = sizes_of_files(groups.values())
     return [
-        replace(_make_report(measured, first, translations), name=name, files=files)
+        replace(_make_report(measured, first), name=name, files=files)
         for (name, _), measured in zip(tokenizers, measures, strict=True)
     ]
 
 
-def _make_report(measured: Measure, reference: str, translations: bool) -> Report:
+def _make_report(measured: Measure, reference: str) -> Report:
     """Return a report without a name and the files."""
     model = measured.pipeline.model
     has_words = model.pattern is not None
@@ -246,10 +240,9 @@ def _make_report(measured: Measure, reference: str, translations: bool) -> Repor
         model=model,
         size=len({*model.vocab, *measured.pipeline.added_tokens}),
         total=Figures.of("all", np.sum(total.sums, axis=0), has_words),
-        groups=with_parity(groups, reference, translations=translations),
+        groups=with_parity(groups, reference),
         scripts=with_parity(scripts, reference_script),
         reference=(reference, reference_script),
-        translations=translations,
         usage=total.usage[:-1],
         unknown=whole(total.usage[-1]),
         compression_curve=curves[0] if curves else None,

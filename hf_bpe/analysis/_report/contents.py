@@ -170,8 +170,7 @@ def _notes(*reports: ReportValues) -> Iterator[str]:
     """Yield what the rows of a table mean."""
     first = reports[0]
     if len(first.groups) > 1:
-        cost = "tokens" if first.translations else "tokens per character"
-        yield f"parity of texts: {cost}, relative to {first.reference[0]}"
+        yield f"parity of texts: tokens per character, relative to {first.reference[0]}"
     if len(first.scripts) > 1:
         rare = len(first.scripts) - len(shown_scripts([first])[0])
         left_out = f", {rare} rarer {'script is' if rare == 1 else 'scripts are'} left out" if rare else ""

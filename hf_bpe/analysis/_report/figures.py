@@ -38,8 +38,7 @@ MEANINGS = {
     "characters per token": "Unicode characters divided by tokens, to compare scripts.",
     "tokens per word": "tokens of words divided by words: the fertility. Words are pre-tokens with a letter or number.",
     "words in one token": "the share of words that are a single token.",
-    "parity": "tokens relative to the reference, for as many characters or for the translation of the same text. Above "
-    "1 a text costs more than the reference.",
+    "parity": "tokens per character relative to the reference. Above 1 a text costs more than the reference.",
     "first tokens": "the compression with the first merges only, as if trained to that size.",
     "never used": "tokens that do not occur in the text.",
     "unreachable": "tokens that no text becomes.",
@@ -107,9 +106,9 @@ class Figures:
         return {**vars(self), **{name: getattr(self, name) for name in _RATIOS}}
 
 
-def with_parity(rows: Sequence[Figures], reference: str, *, translations: bool = False) -> tuple[Figures, ...]:
-    """Return the figures with parity: tokens per character, or tokens of parallel texts, relative to the reference."""
-    cost = {row.name: row.tokens if translations else row.tokens_per_character for row in rows}
+def with_parity(rows: Sequence[Figures], reference: str) -> tuple[Figures, ...]:
+    """Return the figures with parity: tokens per character, relative to the reference."""
+    cost = {row.name: row.tokens_per_character for row in rows}
     return tuple(replace(row, parity=ratio(cost[row.name], cost[reference])) for row in rows)
 
 

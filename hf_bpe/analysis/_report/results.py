@@ -52,7 +52,6 @@ class ReportValues:
         groups: the figures of each group of texts.
         scripts: the figures of pre-tokens by the script of their first letter, the commonest first.
         reference: the references of the parities, for groups and for scripts.
-        translations: whether the groups are translations of each other.
         usage: how often each token occurs, in the order of the ids.
         unknown: number of bytes without a token; each counts as a token.
         compression_curve: compression by vocabulary size; None if `why_no_compression_curve` gives a reason.
@@ -70,7 +69,6 @@ class ReportValues:
     groups: tuple[Figures, ...]
     scripts: tuple[Figures, ...]
     reference: tuple[str, str]
-    translations: bool
     usage: Sums
     unknown: float
     compression_curve: CompressionCurve | None
@@ -150,7 +148,6 @@ class ReportValues:
             "groups": [figures.as_json() for figures in self.groups],
             "scripts": [figures.as_json() for figures in self.scripts],
             "reference": {"groups": self.reference[0], "scripts": self.reference[1]},
-            "translations": self.translations,
             "unknown_bytes": self.unknown,
             "by_vocab_size": [
                 {"vocab_size": size, "tokens": whole(self.compression_curve.tokens_at(size))}

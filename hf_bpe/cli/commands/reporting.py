@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 _GROUP_HELP = "A text source with a group name; a NAME may be given several times. Repeat the option for more."
 _COUNTS_HELP = "A counts file with the tokenizer's pattern, instead of text. Repeat the option for more."
 _REFERENCE_HELP = "The text that parities are relative to."
-_TRANSLATIONS_HELP = "The texts are translations of each other: parity compares their tokens, not tokens per character."
 _TREE_HELP = "Show the merges of this token, given as text or as in vocab.json. Repeat the option for more."
 _HTML_HELP = "Write a page with the table and charts to this file."
 _REPORT_EXAMPLE = (
     "hf-bpe report my-tokenizer english.txt code/ --html report.html\n"
-    "  hf-bpe report my-tokenizer --group en=flores/eng.txt --group fi=flores/fin.txt --translations"
+    "  hf-bpe report my-tokenizer --group en=flores/eng.txt --group fi=flores/fin.txt"
 )
 _COMPARE_EXAMPLE = (
     "hf-bpe compare my-tokenizer cl100k_base.tiktoken --on english.txt --on code/\n"
@@ -41,7 +40,6 @@ _COMPARE_EXAMPLE = (
 _Groups = Annotated[list[str] | None, option(_GROUP_HELP, "--group", metavar="NAME=SOURCE")]
 _Counts = Annotated[list[Path] | None, option(_COUNTS_HELP, metavar="FILE")]
 _Reference = Annotated[str | None, option(_REFERENCE_HELP, metavar="NAME", show_default="the first")]
-_Translations = Annotated[bool, option(_TRANSLATIONS_HELP, "--translations")]
 _Html = Annotated[Path | None, option(_HTML_HELP, "--html", metavar="FILE")]
 
 
@@ -55,7 +53,6 @@ def report(
     group: _Groups = None,
     counts: _Counts = None,
     reference: _Reference = None,
-    translations: _Translations = False,
     tree: Annotated[list[str] | None, option(_TREE_HELP, metavar="TOKEN")] = None,
     as_json: Json = False,
     html: _Html = None,
@@ -78,7 +75,6 @@ def report(
             texts,
             name=tokenizer_name(folder),
             reference=reference,
-            translations=translations,
             trees_of=tree or (),
             **run_arguments,
         )
@@ -95,7 +91,6 @@ def compare(
     group: _Groups = None,
     counts: _Counts = None,
     reference: _Reference = None,
-    translations: _Translations = False,
     as_json: Json = False,
     html: _Html = None,
     pattern: RankPattern = "auto",
@@ -111,7 +106,7 @@ def compare(
     check_file(html, force)
     tokenizers = load_several(folders, pattern)
     with _texts(context, on or [], group or [], counts or [], "--on SOURCE") as texts:
-        results = compared(tokenizers, texts, reference=reference, translations=translations, **run_arguments)
+        results = compared(tokenizers, texts, reference=reference, **run_arguments)
     _show(results, as_json, html)
 
 
