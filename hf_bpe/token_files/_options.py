@@ -83,7 +83,7 @@ class TokenFileOptions(TextOptions):
             of the last, both for `numpy.load`; "megatron": `.bin` and `.idx`; "datatrove": `.ds`, `.ds.index` and
             `.ds.metadata`; "nanogpt": `.bin`; "llm.c": `.bin` with a header; "mds": a folder for MosaicML Streaming
             with the column `tokens`; "parquet" or "arrow": files for datasets with the column `input_ids`.
-            docs/how-to/at-any-scale.md has more.
+            docs/how-to/tokenize-a-corpus.md has more.
         separator: the token that ends a document of a text file and is its last id; in a record it is ordinary text.
             The end of a file ends a document, too. Each record of JSON lines or Parquet is one. None for `eos_token`.
         append_separator: put the separator after documents that do not end with it. None to do so if there is one,

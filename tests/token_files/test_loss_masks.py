@@ -179,7 +179,7 @@ CHATML = """{%- for m in messages %}<|im_start|>{{ m.role }}
 def test_chats_have_the_ids_and_masks_of_transformers(tmp_path, test_data):
     """With the vocabulary of Qwen3, the template of its chats with answers marked, and the function of the guide."""
     pytest.importorskip("jinja2", reason="chat templates need jinja2")
-    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "at-any-scale.md").read_text("utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "tokenize-a-corpus.md").read_text("utf-8")
     code = re.search(r"^>>> from transformers.utils.chat_template.*?^>>> tokenizer", guide, re.MULTILINE | re.DOTALL)[0]
     namespace = {}
     exec("".join(line[4:] + "\n" for line in code.splitlines()[:-1]), namespace)
