@@ -33,7 +33,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PICTURES = ROOT / "docs" / "pictures"
 PAGES = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md") if path.parent != PICTURES)
 # What a block of the pages may need; it says so after the language.
-OPTIONAL = ("accelerate", "apache_beam", "dask", "datasets", "jinja2", "moto", "peft", "ray", "s3fs", "torch")
+OPTIONAL = ("accelerate", "apache_beam", "dask", "datasets", "jinja2", "moto", "peft", "ray", "s3fs", "torch", "trl")
 FEATURES = {"sanitize_control_tokens": HAS_SANITIZING}  # of transformers
 
 
