@@ -401,13 +401,6 @@ def test_example_prints_what_it_promises(tmp_path, call):
 
 
 @thorough
-def test_example_convert_gpt2(tmp_path, test_data):
-    output = run_example("convert_gpt2.py", test_data / "gpt2", tmp_path)
-    assert "The quick brown fox: [464, 2068, 7586, 21831]" in output
-    assert "and back: the same model" in output
-
-
-@thorough
 def test_example_stream_packed():
     pytest.importorskip("torch", reason="training a model needs torch")
     begin, end = map(
