@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
+from hf_bpe._utils.input_files import read_json_object
 from hf_bpe.core._model import MODEL_OPTIONS
 from hf_bpe.formats._definition import Definition, token_to_json
-from hf_bpe.formats._files.json_reading import read_json_object
 from hf_bpe.formats._settings import SETTINGS
 from hf_bpe.pretokenizers._pattern import Pattern
 

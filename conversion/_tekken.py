@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hf_bpe._utils.input_files import read_json_object
 from hf_bpe.conversion._tiktoken import model_of_ranks
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._files.json_reading import read_json_object
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._template import Template
 

@@ -139,6 +139,28 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     return parse_json(path, decode(path, read_bounded(path)))
 
 
+def parse_json_object(path: str | os.PathLike[str], text: str) -> dict[str, Any]:
+    """Parse the text of a file with one JSON object that has no key twice, see `parse_json`."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise ValueError(f"{path}: the key {twice!r:.80} occurs twice")
+        return entries
+
+    content = parse_json(path, text, unique)
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: expected a JSON object, got {type(content).__name__}")
+    return content
+
+
+def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the content of a file with one JSON object, see `parse_json_object`."""
+    return parse_json_object(path, decode(path, read_bounded(path)))
+
+
 Shape = Any
 
 _NAMES = {str: "a string", bool: "true or false", int: "a number from 0 to 2^63 - 1"}

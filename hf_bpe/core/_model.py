@@ -18,9 +18,14 @@ from hf_bpe._utils.arguments import check_str, short_repr, wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._alphabet import BYTES, Alphabet
 from hf_bpe.core._arrays import MergeIds, TokenArrays, Tokens, find_tokens
-from hf_bpe.core._checks import MAX_TOKEN_BYTES, checked_ids, checked_merges
+from hf_bpe.core._checks import (
+    MAX_TOKEN_BYTES,
+    check_special_tokens,
+    check_special_tokens_in,
+    checked_ids,
+    checked_merges,
+)
 from hf_bpe.core._provenance import Origin, make_signature, origin_of_first, parse_origin
-from hf_bpe.core._special_tokens import check_special_tokens, check_special_tokens_in
 from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import GPT2, UNICODE_VERSION, Pattern

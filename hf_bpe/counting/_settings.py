@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hf_bpe.core._special_tokens import check_special_tokens
+from hf_bpe.core._checks import check_special_tokens
 from hf_bpe.encoding._cuts.safe import SafeCuts, safe_cuts
 from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, AnyPattern, Pattern
 

@@ -32,7 +32,7 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import MAX_BYTES, Optional, Shape, check_shape, open_regular, parse_json
 from hf_bpe._utils.object_stores import StorageOptions, download, upload
 from hf_bpe._utils.paths import check_destination, is_url
-from hf_bpe.core._special_tokens import check_special_tokens
+from hf_bpe.core._checks import check_special_tokens
 from hf_bpe.counting._runs import (
     PIECE,
     FileRun,

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import check_ids, check_int, checked, refuse_unknown
 from hf_bpe.core._arrays import MergeIds
-from hf_bpe.core._checks import check_gaps
+from hf_bpe.core._checks import check_gaps, check_special_tokens, unused_name
 from hf_bpe.core._model import BPEModel, Merge, check_model
-from hf_bpe.core._special_tokens import check_special_tokens, unused_name
 from hf_bpe.counting._count import CountingKeywords, count
 from hf_bpe.counting._normalized_texts import normalized_input
 from hf_bpe.counting._sources import TextSource

@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_bpe._utils.input_files import read_json_object
 from hf_bpe._utils.lazy_exports import no_advice
 from hf_bpe._utils.messages import warn_caller
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._files.json_reading import read_json_object
 from hf_bpe.formats._folder.files import CONFIG_FILE, TOKENIZER_FILE
 from hf_bpe.formats._verification.mismatch import Mismatch, MismatchSearch
 from hf_bpe.formats._verification.sides import Side, side_of_loaded

@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 from hf_bpe._utils.arguments import at_least, check_flag, check_real, check_str, one_of, option, optional
 from hf_bpe.core._alphabet import BYTES, Alphabet, CharacterAlphabet
+from hf_bpe.core._checks import check_special_tokens
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.pretokenizers._byte_level import from_printable

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 from hf_bpe._native_core import require_core
 from hf_bpe._utils.arguments import Check, wrong_type
 from hf_bpe._utils.tables import refuse_tables
+from hf_bpe.core._checks import check_special_tokens
 from hf_bpe.core._model import BPEModel
 from hf_bpe.core._provenance import shortened
-from hf_bpe.core._special_tokens import check_special_tokens
 from hf_bpe.counting._settings import CountSettings
 from hf_bpe.counting._sources import TextSource
 from hf_bpe.counting._word_counts import WordCounts

@@ -17,17 +17,17 @@ from typing import Any, cast
 
 from tokenizers import AddedToken
 
-from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe._utils.input_files import decode, parse_json_object, read_bounded
 from hf_bpe._utils.messages import warn_caller
 from hf_bpe.core._arrays import change_tokens, find_tokens
+from hf_bpe.core._checks import check_vocab_ids
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
-from hf_bpe.encoding._factory import pre_tokenize
 from hf_bpe.encoding._preparation import normalized_tokens
+from hf_bpe.encoding._factory import pre_tokenize
 from hf_bpe.formats._added_tokens import AddedVocabulary
 from hf_bpe.formats._definition import FLAGS, Definition
 from hf_bpe.formats._files.character_model import definition_of_characters, falls_back_to_bytes, is_of_characters
-from hf_bpe.formats._files.json_reading import check_ids, parse_json_object
 from hf_bpe.formats._files.native_readers import ReadMerges, from_printable_all, merges_of_json, read_model
 from hf_bpe.formats._files.post_processor import json_excerpt, processor_settings
 from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
@@ -147,7 +147,7 @@ def _vocab(data: Mapping[str, Any]) -> dict[str, int]:
     if not isinstance(data["vocab"], dict):
         raise ValueError(f"model: vocab: expected an object of token to id, got {type(data['vocab']).__name__}")
     if not isinstance(data["merges"], ReadMerges):
-        check_ids(data["vocab"], "model: vocab")
+        check_vocab_ids(data["vocab"], "model: vocab")
     return data["vocab"]
 
 

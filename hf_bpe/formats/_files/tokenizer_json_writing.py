@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hf_bpe.core._checks import check_gaps
+from hf_bpe.core._checks import check_gaps, unused_name
 from hf_bpe.core._model import BPEModel
-from hf_bpe.core._special_tokens import unused_name
 from hf_bpe.formats._definition import Definition, token_to_json
 from hf_bpe.formats._files.native_readers import join_merges
 from hf_bpe.formats._files.post_processor import post_processor

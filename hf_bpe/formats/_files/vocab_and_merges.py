@@ -17,11 +17,11 @@ import tokenizers
 from tokenizers import models, pre_tokenizers
 
 from hf_bpe._utils.files import staged_folder
-from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe._utils.input_files import decode, parse_json_object, read_bounded
 from hf_bpe.core._arrays import MergeIds, TokenArrays, change_tokens, find_tokens
+from hf_bpe.core._checks import check_vocab_ids
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._files.json_reading import check_ids, parse_json_object
 from hf_bpe.formats._files.native_readers import (
     FileTokens,
     bytes_by_id,
@@ -140,7 +140,7 @@ def _read_vocab(path: Path) -> tuple[dict[str, int], FileTokens]:
     if read is not None:
         return read
     entries = parse_json_object(path, decode(path, content))
-    check_ids(entries, str(path))
+    check_vocab_ids(entries, str(path))
     return entries, dict(zip(entries.values(), from_printable_all([*entries]), strict=True))
 
 

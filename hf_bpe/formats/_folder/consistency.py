@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from hf_bpe._utils.files import interrupted_save
-from hf_bpe._utils.input_files import decode, read_bounded
+from hf_bpe._utils.input_files import decode, read_bounded, read_json_object
 from hf_bpe.core._model import BPEModel
-from hf_bpe.formats._files.json_reading import read_json_object
 from hf_bpe.formats._files.tokenizer_json import read_tokenizer_json
 from hf_bpe.formats._folder.files import CONFIG_FILE, DIGESTS, TOKENIZER_FILE, VOCABULARY_FILES, content_of_token
 from hf_bpe.formats._settings import NAMED_TOKENS

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from hf_bpe.formats._files.json_reading import check_ids, read_json_object
+from hf_bpe._utils.input_files import read_json_object
+from hf_bpe.core._checks import check_vocab_ids
 from hf_bpe.formats._folder.files import DIGESTS, VOCABULARY_FILES, content_of_token, converted
 from hf_bpe.formats._settings import NAMED_TOKENS, SettingValues
 
@@ -31,7 +32,7 @@ class LegacyFiles(NamedTuple):
                 if token is not None and content_of_token(token) is None:
                     expected = "expected a string or an object with a content"
                     raise ValueError(f"{names_file}: {name}: {expected}, got {token!r:.80}")
-        check_ids(added, f"{added_file}")
+        check_vocab_ids(added, f"{added_file}")
         return cls(names, added)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hf_bpe._utils.arguments import check_ids, checked, optional, short_repr
-from hf_bpe.core._special_tokens import check_special_tokens
+from hf_bpe.core._checks import check_special_tokens
 from hf_bpe.counting._count import CountingKeywords, count
 from hf_bpe.counting._normalized_texts import normalized_input
 from hf_bpe.counting._sources import TextSource
