@@ -8,11 +8,11 @@ from itertools import groupby
 from typing import Any
 
 from hf_bpe._utils.visible import with_noun
-from hf_bpe.encoding._factory import splits_natively
 from hf_bpe.encoding._merge_trees import unreachable
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format
 from hf_bpe.formats._segments import special_tokens_of_merges
+from hf_bpe.pretokenizers._native_splitting import splits_natively
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._stages import Split
 

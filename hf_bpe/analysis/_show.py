@@ -15,7 +15,7 @@ from hf_bpe.analysis._tokenizers import AnyTokenizer, as_pipeline
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._added_tokens.rules import AddedTokenSplitter
 from hf_bpe.encoding._encoder import AnyText, as_str
-from hf_bpe.encoding._factory import pre_tokenize
+from hf_bpe.encoding._splitting import pre_tokenize
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

@@ -11,8 +11,7 @@ from hf_bpe.counting._readers import as_bytes, read_documents
 from hf_bpe.counting._sources import Shard, Source, TextSource, parts_of_source, plan
 from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._added_tokens.finder import TokenFinder
-from hf_bpe.encoding._cuts.safe import cut_into_blocks
-from hf_bpe.encoding._factory import find_last_cut
+from hf_bpe.encoding._cuts.safe import cut_into_blocks, find_last_cut
 from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._pattern import Pattern
 

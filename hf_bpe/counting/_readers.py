@@ -32,13 +32,13 @@ from hf_bpe.counting._sources import Shard
 from hf_bpe.encoding._cuts.safe import (
     SafeCuts,
     TooLong,
-    between_special_tokens,
     cut_into_blocks,
     cut_into_documents,
+    find_last_cut,
     find_too_long,
+    spans_between,
     special_token_finder,
 )
-from hf_bpe.encoding._factory import find_last_cut
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._pattern import Pattern
 
@@ -252,7 +252,7 @@ class _Cap:
 
     def shorten(self, data: bytes) -> Iterator[bytes]:
         """Yield the kept text, without special tokens, of data that continues the document, from a safe cut on."""
-        for number, (start, stop) in enumerate(between_special_tokens(self._finder, data)):
+        for number, (start, stop) in enumerate(spans_between(self._finder, data)):
             if number > 0:
                 self.begin()
             room = self._limit - self._size

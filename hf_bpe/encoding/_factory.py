@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hf_bpe import reference
 from hf_bpe._native_core import native_core
-from hf_bpe.encoding._cuts import safe as cuts
 from hf_bpe.encoding._native_paths import is_native
-from hf_bpe.pretokenizers._native_splitting import compile_natively, native_pattern
+from hf_bpe.pretokenizers._native_splitting import native_pattern
 
 if TYPE_CHECKING:
     from hf_bpe.core._model import BPEModel
     from hf_bpe.encoding._encoder import AddedTokenTuple, Encoder
-    from hf_bpe.pretokenizers._pattern import Pattern
 
 
 # Ids and ranks up to which the native encoder packs a merge into 64 bits.
@@ -84,30 +80,3 @@ def _check_ids(model: BPEModel) -> None:
     ids = memoryview(model.token_arrays.ids).cast("I")
     if (highest := max(*ids[-1:], len(model.merge_ids) // 12, 0)) >= _NATIVE_IDS:
         raise ValueError(f"model: expected ids and numbers of merges below {_NATIVE_IDS}, got {highest}")
-
-
-def splits_natively(pattern: Pattern) -> bool:
-    """Return whether the native core cuts text by a pattern: where it is built, it refuses few."""
-    native = native_core()
-    if native is None or pattern.canonical is None or pattern.has_scanner:
-        return native is not None
-    return not isinstance(compile_natively(native, pattern.chain), str)
-
-
-def pre_tokenize(data: bytes, pattern: Pattern) -> list[bytes]:
-    """Cut text into pre-tokens by the native core; by the reference if there is no core, or it refuses the pattern."""
-    native = native_core()
-    if native is None or not splits_natively(pattern):
-        return reference.pre_tokenize(data, pattern)
-    pieces: list[bytes] = native.pre_tokenize(data, native_pattern(native, pattern))
-    return pieces
-
-
-def find_last_cut(data: bytes, pattern: Pattern, special_tokens: Sequence[str]) -> int:
-    """Return the last position at which text can be cut without changing a count, whatever follows; 0 if none."""
-    native = native_core()
-    if native is None:
-        return cuts.safe_cuts(pattern, tuple(special_tokens)).find_last(data)
-    specials = [token.encode() for token in special_tokens]
-    last: int = native.find_last_cut(data, native_pattern(native, pattern), specials)
-    return last

@@ -6,7 +6,7 @@ from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hf_bpe._native_core import require_core
+from hf_bpe._native_core import native_core, require_core
 from hf_bpe._utils.arguments import short_repr
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
@@ -40,6 +40,14 @@ def compile_natively(native: ModuleType, chain: PreTokenizer) -> Chain | str:
     except ValueError as error:  # a TooComplexError, or the core's: too many classes of characters
         return str(error)
     return compiled
+
+
+def splits_natively(pattern: Pattern) -> bool:
+    """Return whether the native core cuts text by a pattern: where it is built, it refuses few."""
+    native = native_core()
+    if native is None or pattern.canonical is None or pattern.has_scanner:
+        return native is not None
+    return not isinstance(compile_natively(native, pattern.chain), str)
 
 
 def split(text: str, pattern: AnyPattern) -> list[str]:

@@ -9,8 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hf_bpe.encoding import cut_into_documents
-from hf_bpe.encoding._cuts.safe import SafeCuts, between_special_tokens, cut_into_blocks, special_token_finder
-from hf_bpe.encoding._factory import find_last_cut
+from hf_bpe.encoding._cuts.safe import SafeCuts, cut_into_blocks, find_last_cut, spans_between, special_token_finder
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._pattern import GPT2, WHITE_SPACE, Pattern
 from hf_bpe.reference import count_pre_tokens
@@ -114,12 +113,12 @@ def test_text_is_split_at_special_tokens_longest_first(text, specials):
     longest_first = "|".join(map(re.escape, sorted(specials, key=len, reverse=True)))
     expected = [piece.encode() for piece in (re.split(longest_first, text) if specials else [text])]
     encoded = text.encode()
-    spans = between_special_tokens(special_token_finder(specials), encoded)
+    spans = spans_between(special_token_finder(specials), encoded)
     assert [encoded[start:stop] for start, stop in spans] == expected
 
 
 def test_special_tokens_are_not_regular_expressions():
-    spans = between_special_tokens(special_token_finder([".", "b*"]), b"a.b*c")
+    spans = spans_between(special_token_finder([".", "b*"]), b"a.b*c")
     assert [*spans] == [(0, 1), (2, 2), (4, 5)]
 
 
@@ -132,7 +131,7 @@ def test_documents_lie_between_special_tokens_or_are_parts(text, pattern, specia
     documents = [text[start:stop] for start, stop in spans]
     assert all(documents)
     assert count_pre_tokens(documents, pattern) == count(text, pattern, specials)
-    whole = [text[start:stop] for start, stop in between_special_tokens(special_token_finder(specials), text)]
+    whole = [text[start:stop] for start, stop in spans_between(special_token_finder(specials), text)]
     assert b"".join(documents) == b"".join(whole)
 
 

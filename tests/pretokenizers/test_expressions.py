@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from hf_bpe.encoding._factory import splits_natively
 from hf_bpe.pretokenizers import PATTERNS, Pattern, Split, split
+from hf_bpe.pretokenizers._native_splitting import splits_natively
 from hf_bpe.pretokenizers._regex import parser
 from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES, case_variants, cased_characters
 from hf_bpe.pretokenizers._regex.translate import write

@@ -13,7 +13,9 @@ import mmap
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from hf_bpe._native_core import native_core
 from hf_bpe.encoding._added_tokens.finder import TokenFinder
+from hf_bpe.pretokenizers._native_splitting import native_pattern
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 _FIRST_STEP, _STEP = 1 << 6, 1 << 14  # the range of the first search, and of later ones, which double
@@ -82,6 +84,16 @@ class SafeCuts:
 def safe_cuts(pattern: Pattern, special_tokens: tuple[str, ...]) -> SafeCuts:
     """Return the cached cuts for a pattern and special tokens."""
     return SafeCuts(pattern, special_tokens)
+
+
+def find_last_cut(data: bytes, pattern: Pattern, special_tokens: Sequence[str]) -> int:
+    """Return the last position at which text can be cut without changing a count, whatever follows; 0 if none."""
+    native = native_core()
+    if native is None:
+        return safe_cuts(pattern, tuple(special_tokens)).find_last(data)
+    specials = [token.encode() for token in special_tokens]
+    last: int = native.find_last_cut(data, native_pattern(native, pattern), specials)
+    return last
 
 
 class TooLong(ValueError):
@@ -156,7 +168,7 @@ def cut_into_documents(
     begin = cuts.find_first(data, start) if start > 0 else 0
     end = cuts.find_first(data, stop) if stop is not None else None
     finder = special_token_finder(special_tokens)
-    for first, last in between_special_tokens(finder, data, len(data) if begin is None else begin, end):
+    for first, last in spans_between(finder, data, len(data) if begin is None else begin, end):
         while last - first > limit and (cut := cuts.find_first(data, first + limit, last)) is not None:
             yield first, cut
             first = cut
@@ -164,7 +176,7 @@ def cut_into_documents(
             yield first, last
 
 
-def between_special_tokens(
+def spans_between(
     finder: TokenFinder[bytes], data: BytesOrMap, start: int = 0, stop: int | None = None
 ) -> Iterator[tuple[int, int]]:
     """Yield start and end of each segment before, between and after special tokens, including empty ones."""

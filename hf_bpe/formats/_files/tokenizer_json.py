@@ -24,7 +24,7 @@ from hf_bpe.core._checks import check_vocab_ids
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._preparation import normalized_tokens
-from hf_bpe.encoding._factory import pre_tokenize
+from hf_bpe.encoding._splitting import pre_tokenize
 from hf_bpe.formats._added_tokens import AddedVocabulary
 from hf_bpe.formats._definition import FLAGS, Definition
 from hf_bpe.formats._files.character_model import definition_of_characters, falls_back_to_bytes, is_of_characters

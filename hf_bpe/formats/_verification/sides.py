@@ -9,7 +9,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from hf_bpe.encoding._factory import pre_tokenize
+from hf_bpe.encoding._splitting import pre_tokenize
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.formats._pipeline import Pipeline, without_idle_ignore_merges
