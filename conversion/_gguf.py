@@ -51,7 +51,7 @@ from hf_bpe.core._alphabet import BYTE_TOKENS, CharacterAlphabet
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._added_tokens.finder import TokenFinder
 from hf_bpe.encoding._merge_trees import last_pair, unreachable
-from hf_bpe.formats._decoding import default_decoding
+from hf_bpe.formats._decoder import default_decoding
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.native_readers import from_printable_all
 from hf_bpe.formats._format import Format, Hints
@@ -134,7 +134,6 @@ def _pattern(metadata: Metadata, name: str | None, expected: str, hints: Hints) 
 
 
 def _types(metadata: Metadata, tokens: list[str], hints: Hints) -> list[int]:
-    """Return the token types for a file that stores none."""
     if hints.special_tokens is None:
         raise metadata.error("token_type", "the file does not store which tokens are special; give the special tokens")
     return [CONTROL if hints.special_tokens.get(token) == i else NORMAL for i, token in enumerate(tokens)]
@@ -143,7 +142,6 @@ def _types(metadata: Metadata, tokens: list[str], hints: Hints) -> list[int]:
 def _model(
     tokens: list[str], types: list[int], merge_lines: list[str], pattern: Pattern
 ) -> tuple[BPEModel, dict[int, AddedToken]]:
-    """Return the model, and the added tokens."""
     pairs = [(first, second) for first, _, second in (line.partition(" ") for line in merge_lines)]
     merged = {*chain.from_iterable(pairs), *(first + second for first, second in pairs)}
     as_bytes = from_printable_all(tokens)

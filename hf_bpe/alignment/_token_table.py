@@ -17,8 +17,7 @@ from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Numbers
 from hf_bpe.encoding._factory import make_encoder
-from hf_bpe.formats._decoder import CharacterDecoder, Decoder
-from hf_bpe.formats._decoding import canonical_decoding
+from hf_bpe.formats._decoder import CharacterDecoder, Decoder, canonical_decoding
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8
 

@@ -29,7 +29,7 @@ from hf_bpe._utils.arguments import (
     wrong_type,
 )
 from hf_bpe.core._checks import refuse_roles
-from hf_bpe.formats._decoding import canonical_decoding
+from hf_bpe.formats._decoder import canonical_decoding
 from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._byte_level import from_printable
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern

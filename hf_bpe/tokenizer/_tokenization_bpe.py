@@ -21,7 +21,7 @@ from hf_bpe.counting._word_counts import WordCounts
 from hf_bpe.encoding._added_tokens.rules import as_special, special_tokens_in
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.formats._construction import BOS_EOS_FLAGS, PERSISTENT, assemble, loading_call
-from hf_bpe.formats._decoding import default_decoding
+from hf_bpe.formats._decoder import default_decoding
 from hf_bpe.formats._folder.consistency import check_complete
 from hf_bpe.formats._folder.files import CONFIG_FILE, check_config, needs_conversion
 from hf_bpe.formats._settings import CHECKS, Settings, check_special_tokens, check_token

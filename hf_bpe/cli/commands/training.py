@@ -113,7 +113,7 @@ def train(
     the folder.
     """
     from hf_bpe.counting._checkpoint import LOG as COUNTING_LOG
-    from hf_bpe.formats._decoding import default_decoding
+    from hf_bpe.formats._decoder import default_decoding
     from hf_bpe.formats._definition import Definition
     from hf_bpe.training._checkpoint import LOG as MERGES_LOG
     from hf_bpe.training._initial_alphabet import learns_characters

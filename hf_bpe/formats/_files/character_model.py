@@ -16,7 +16,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._preparation import normalized_tokens
 from hf_bpe.formats._added_tokens import AddedVocabulary
-from hf_bpe.formats._decoding import canonical_decoding
+from hf_bpe.formats._decoder import canonical_decoding
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.native_readers import merges_of_json
 from hf_bpe.formats._files.post_processor import json_excerpt, processor_settings
