@@ -23,7 +23,7 @@ from hf_bpe.token_files._formats.arrow import COLUMN
 from hf_bpe.token_files._loss_masks import MASK_COLUMN
 from hf_bpe.token_files._options import Share, TokenFileOptions
 from hf_bpe.token_files._packing import Dtype
-from hf_bpe.token_files._publish import OutputFiles
+from hf_bpe.token_files._shards import OutputFiles
 
 
 class Job(NamedTuple):

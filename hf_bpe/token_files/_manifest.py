@@ -13,7 +13,7 @@ from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.input_files import Optional
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._options import TokenFileOptions
-from hf_bpe.token_files._publish import SHARD_FILES, OutputFiles, ShardRecord
+from hf_bpe.token_files._shards import SHARD_FILES, OutputFiles, ShardRecord
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

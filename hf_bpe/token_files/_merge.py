@@ -20,7 +20,7 @@ from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._manifest import COUNTS, OF_FILES, SETTINGS, EncodedFiles, as_json, encoded_files, with_urls
 from hf_bpe.token_files._options import Share
-from hf_bpe.token_files._publish import INDEX, MANIFEST
+from hf_bpe.token_files._shards import INDEX, MANIFEST
 
 _SHARE = re.compile(rf"(?:(.*)-)?([0-9]{{5}})-of-([0-9]{{5}})(?:\.{re.escape(MANIFEST)})?")
 _MDS_INDEX = {"version": int, "shards": [{"raw_data": {"basename": str, ...: object}, ...: object}]}

@@ -31,8 +31,8 @@ from hf_bpe._utils.object_stores import (
 from hf_bpe._utils.paths import is_url
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, with_urls
-from hf_bpe.token_files._publish import names_in
 from hf_bpe.token_files._resume.record import LOG
+from hf_bpe.token_files._resume.replacement import names_in
 from hf_bpe.token_files._run_job import run_job
 
 _OUTPUT = "output"  # the folder of the files in a work folder

@@ -15,20 +15,10 @@ from hf_bpe._version import __version__
 from hf_bpe.token_files._job import Job
 from hf_bpe.token_files._manifest import EncodedFiles, write_manifest
 from hf_bpe.token_files._packing import Chunk, pack
-from hf_bpe.token_files._publish import (
-    OutputFiles,
-    ShardRecord,
-    check_free,
-    check_in_place,
-    files_to_replace,
-    finish_replacement,
-    put_in_place,
-    staging_folder,
-    without_empty_rows,
-    write_shards,
-)
+from hf_bpe.token_files._resume import replacement
 from hf_bpe.token_files._resume.pieces import PieceFolder
 from hf_bpe.token_files._resume.record import LOG, PieceTotals, RunLog
+from hf_bpe.token_files._shards import OutputFiles, ShardRecord, check_in_place, without_empty_rows, write_shards
 from hf_bpe.token_files._workers import DirectStream, EncodingProgress, PieceStream, Work, in_units, number_of_processes
 
 
@@ -44,7 +34,7 @@ def run_job(
         stack.enter_context(_full_disk_named(target.folder))
         stack.enter_context(_no_empty_folder(target))
         target.folder.mkdir(parents=True, exist_ok=True)
-        finish_replacement(target)
+        replacement.finish(target)
         is_logged = bool(units) and (work_dir is not None or processes > 1)
         log, output = _folders(stack, job, work_dir, len(units) if is_logged else None, overwrite)
         records = [] if log is None else log.records
@@ -66,7 +56,7 @@ def run_job(
             stream.committed(record)
         written = write_manifest(target, output, _make_manifest(job, records, stream.totals), records)
         if output != target.folder:
-            put_in_place(target, output, records, overwrite)
+            replacement.put_in_place(target, output, records, overwrite)
         return written
 
 
@@ -75,18 +65,18 @@ def _folders(
 ) -> tuple[RunLog | None, Path]:
     """Return the log of `logged` units, None if it needs none, and the folder for the new files."""
     target = job.target
-    staging = None if work_dir is None else staging_folder(target, work_dir)
+    staging = None if work_dir is None else replacement.staging_folder(target, work_dir)
     is_staged = staging is not None and staging.exists()
     log = None
     if logged is not None:
         work = work_dir or stack.enter_context(scratch_folder(target.folder))
         log = stack.enter_context(_run_log(job, work, logged, overwrite, staging if is_staged else None))
     else:
-        check_free(target, 0, overwrite)
+        replacement.check_free(target, 0, overwrite)
     if staging is None:  # no run can resume from what is there
         return log, stack.enter_context(scratch_folder(target.folder))
     is_begun = log is not None and log.records
-    if is_staged or (not is_begun and files_to_replace(target, overwrite)):
+    if is_staged or (not is_begun and replacement.files_to_replace(target, overwrite)):
         staging.mkdir(exist_ok=True)
         return log, staging
     return log, target.folder
@@ -117,9 +107,9 @@ def _run_log(job: Job, work: Path, units: int, overwrite: bool, staging: Path | 
     def check(records: list[ShardRecord]) -> None:
         if staging is None:
             # After a kill, the shard after those of the log may be in place.
-            check_free(target, len(records) + is_resumed, overwrite and not records)
+            replacement.check_free(target, len(records) + is_resumed, overwrite and not records)
         else:
-            check_free(target, 0, overwrite)
+            replacement.check_free(target, 0, overwrite)
         check_in_place(staging or target.folder, records, work)
 
     return RunLog(work, job.identity, target.names, units, check)
@@ -139,7 +129,6 @@ def _no_empty_folder(target: OutputFiles) -> Iterator[None]:
 
 @contextmanager
 def _full_disk_named(folder: Path) -> Iterator[None]:
-    """Name the folder in the error for a full disk."""
     try:
         yield
     except OSError as error:

@@ -1,35 +1,22 @@
-"""Shards of token files: their names, rows that are written to them, and the files of an earlier run they replace.
-
-Each shard is put in place when it is whole, and then recorded. Whenever the process ends, the old files or the new ones
-are whole: files that replace others are written to a hidden folder next to these. Once all of them are on disk, the
-folder is given a name that says so. From then on the old files are deleted, the manifest first, and the new ones are
-moved into their place, the manifest last; if the process is killed, the next run with this output does the rest.
-"""
+"""Shards of token files: their names, and the rows that are written to them. Each is put in place when it is whole."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hf_bpe._utils.files import flush, lock_moves, staged_folder, write_atomically
-from hf_bpe._utils.input_files import check_shape
-from hf_bpe._utils.work_log import open_own, subfolder
+from hf_bpe._utils.files import staged_folder
 from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._options import TokenFileOptions
 from hf_bpe.token_files._packing import Chunk, Details, Dtype
 
 INDEX, MANIFEST = "index.json", "manifest.json"
-_ORDER = "replace.json"
-_FORMAT = "hf_bpe replacing 1"
 SHARD_FILES = {re.compile(r"(?:[0-9]{5}-of-[0-9]{5}/)?[^/\\]{1,255}"): int}
 """The shape of the files of a shard in a manifest: their names and sizes."""
 
@@ -66,11 +53,11 @@ class OutputFiles:
             self.manifest = self.folder / f"{self._stem}.{MANIFEST}"
 
     def names(self, number: int) -> list[str]:
-        """Return the names of the files of a shard, that with ids first; a single shard has number 0."""
+        """Return the names of the files of a shard, the file with ids first; a single shard has number 0."""
         return self._names(None if self.shard_tokens is None else number, self._suffixes)
 
     def single_there(self) -> list[Path]:
-        """Return the paths of the files of a single shard, which an earlier run may have left."""
+        """Return the paths of a single shard, which an earlier run may have left."""
         return [self.folder / name for name in self._names(None, self._all_suffixes)]
 
     def _names(self, number: int | None, suffixes: Sequence[str]) -> list[str]:
@@ -129,7 +116,7 @@ class ShardRecord(NamedTuple):
 def write_shards(
     target: OutputFiles, folder: Path, chunks: Iterable[Chunk], dtype: Dtype, number: int
 ) -> Iterator[ShardRecord]:
-    """Write a stream of rows to shards, each of which ends with the row that brings it to `shard_tokens` ids.
+    """Write a stream of rows to shards; the row that brings a shard to `shard_tokens` ids ends it.
 
     Yield each shard when it is in place; the first one has this number. The last row must end with the last chunk. A
     whole corpus without text has one shard, with nothing in it.
@@ -188,7 +175,7 @@ def _cut(chunk: Chunk, shard_tokens: int | None, tokens: int) -> tuple[Chunk, Ch
 
 
 def without_empty_rows(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield chunks that begin at the end of a row, without empty ones and without that end."""
+    """Yield chunks without the end of a row that they begin with, and no empty chunks."""
     is_first = True
     for ids, ends, values in chunks:
         left_out = int(np.searchsorted(ends, 0, "right")) if is_first else 0
@@ -208,108 +195,3 @@ def check_in_place(folder: Path, records: Iterable[ShardRecord], work: Path) -> 
                     f"{path} is missing or has changed since it was written, or was copied without its time; copy it "
                     f"with its time (cp -p, rsync -t), or delete {work} to encode again"
                 )
-
-
-def staging_folder(target: OutputFiles, work_dir: Path) -> Path:
-    """Return the hidden folder for the new files of a run that can be resumed; the same for the same work folder."""
-    digest = hashlib.sha256(os.fsencode(work_dir.absolute())).hexdigest()[:8]
-    return subfolder(target.folder, f".{target.manifest.name}.{digest}")
-
-
-def files_to_replace(target: OutputFiles, overwrite: bool) -> list[Path]:
-    """Return what is there of an earlier run: what describes it, the only shard, and with `overwrite` its shards."""
-    single = target.single_there() if target.shard_tokens is None else []
-    shards = files_of_manifest(target) if overwrite else []
-    return [path for path in (*target.about_all, *single, *shards) if os.path.lexists(path)]
-
-
-def names_in(manifest: Any) -> list[str]:
-    """Return the names of the files that a manifest lists; none if it is not one of ours."""
-    try:
-        return [name for shard in manifest["shards"] for name in shard["files"]]
-    except (KeyError, TypeError):
-        return []
-
-
-def files_of_manifest(target: OutputFiles) -> list[Path]:
-    """Return the shards of an earlier run, as its manifest lists them; none if there is no manifest of ours."""
-    try:
-        with open_own(target.manifest, "rb") as file:
-            names = names_in(json.loads(file.read()))
-    except (OSError, ValueError, RecursionError):
-        return []
-    return [path for path in target.shards_there() if path.name in names]
-
-
-def check_free(target: OutputFiles, num_own_shards: int, overwrite: bool) -> None:
-    """Raise a FileExistsError for shards of another run; `num_own_shards` may be in place already."""
-    if target.shard_tokens is None:
-        return
-    own = {target.folder / name for number in range(num_own_shards) for name in target.names(number)}
-    own |= {*files_of_manifest(target)} if overwrite else set()
-    there = [path for path in target.shards_there() if path not in own]
-    if there:
-        raise FileExistsError(f"{there[0]} is a shard of another run; delete its shards, or choose another output")
-
-
-def put_in_place(target: OutputFiles, staging: Path, records: Sequence[ShardRecord], overwrite: bool) -> None:
-    """Replace the token files of an earlier run by those in a staging folder, which is gone afterwards.
-
-    After an OSError the next run with this output tries again.
-    """
-    old = files_to_replace(target, overwrite)
-    new = [name for record in records for name in reversed(record.files)]
-    about = [path.name for path in reversed(target.about_all) if (staging / path.name).exists()]  # the manifest last
-    order = {"format": _FORMAT, "old": [path.name for path in old], "new": [*new, *about]}
-    write_atomically(staging / _ORDER, json.dumps(order))
-    with lock_moves(target.folder):
-        _finish_locked(target)  # of another run that ended meanwhile
-        flush(staging)
-        staging.replace(_replacing_folder(target))
-        flush(target.folder)
-        _finish_locked(target)
-
-
-def finish_replacement(target: OutputFiles) -> None:
-    """Put the new files of a run in place that was killed when all of them were whole."""
-    if os.path.lexists(_replacing_folder(target)):
-        with lock_moves(target.folder):
-            _finish_locked(target)
-
-
-def _replacing_folder(target: OutputFiles) -> Path:
-    return target.folder / f".{target.manifest.name}.replacing"
-
-
-def _finish_locked(target: OutputFiles) -> None:
-    folder, ready = target.folder, subfolder(target.folder, _replacing_folder(target).name)
-    if not ready.exists():
-        return
-    if any(ready.iterdir()):  # else all is done
-        old, new = _order_in(ready, target)
-        left = [name for name in new if os.path.lexists(ready / name)]
-        for name in [path.name for path in target.about_all] + old:
-            if name in left or name not in new:
-                (folder / name).unlink(missing_ok=True)
-        flush(folder)
-        for name in left:
-            (ready / name).replace(folder / name)
-        flush(folder)
-    shutil.rmtree(ready)
-
-
-def _order_in(ready: Path, target: OutputFiles) -> tuple[list[str], list[str]]:
-    """Return the names of the old files and of the new ones; raise a ValueError unless they are names of the output."""
-    path = ready / _ORDER
-    with open_own(path, "rb") as file:
-        data = file.read()
-    try:
-        order = check_shape(json.loads(data), {"format": str, "old": [str], "new": [str]})
-        wrong = [name for name in (*order["old"], *order["new"]) if not target.has_name(name)]
-        if wrong or order["format"] != _FORMAT:
-            raise ValueError(f"{wrong[0]!r} is no file of this output" if wrong else f"its format is not {_FORMAT!r}")
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{path} is damaged ({error}); move what you need out of {ready}, and delete that folder"
-        ) from None
-    return order["old"], order["new"]

@@ -22,9 +22,9 @@ from hf_bpe.counting._error_policy import Skipped
 from hf_bpe.counting._sources import Shard
 from hf_bpe.token_files._documents import DocumentEncoder, Place
 from hf_bpe.token_files._packing import Chunk
-from hf_bpe.token_files._publish import ShardRecord
 from hf_bpe.token_files._resume.pieces import EncodedPiece, PieceFolder, ReportProgress
 from hf_bpe.token_files._resume.record import PieceTotals, Position, RunLog
+from hf_bpe.token_files._shards import ShardRecord
 
 _SECONDS = 0.5  # between two states of the bar
 _UNIT_BYTES = 1 << 26
@@ -161,7 +161,6 @@ class PieceStream:
                 yield from self._folder.unit_pieces(unit, self._first_kept(unit))
 
     def _first_kept(self, unit: int) -> int:
-        """Return the number of the first piece that is kept of a unit."""
         return self._start.piece if unit == self._start.unit else 0
 
 

@@ -96,9 +96,9 @@ def encode_files(
         raise typer.BadParameter("give -o FILE to save the ids; encode prints them", param_hint="'--output'")
     from hf_bpe.formats._pipeline import Pipeline
     from hf_bpe.token_files._job import as_shards, make_job
-    from hf_bpe.token_files._publish import OutputFiles
     from hf_bpe.token_files._remote import Places
     from hf_bpe.token_files._resume.record import LOG
+    from hf_bpe.token_files._shards import OutputFiles
 
     checked = os.fspath(check_destination("output", output))
     if "shard" in options:

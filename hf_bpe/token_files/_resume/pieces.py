@@ -201,7 +201,6 @@ def _path(folder: Path, unit: int, number: int) -> Path:
 
 
 def _describe(path: Path, id_bytes: int) -> EncodedPiece:
-    """Return the description of a piece."""
     match = _NAME.fullmatch(path.name)
     assert match is not None
     with open_own(path, "rb") as file, _damage_named(path):

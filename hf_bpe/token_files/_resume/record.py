@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 from hf_bpe._utils.input_files import check_shape
 from hf_bpe._utils.work_log import LogKind, WorkLog, subfolder
 from hf_bpe.counting._error_policy import SKIPPED, Skipped
-from hf_bpe.token_files._publish import ShardRecord
 from hf_bpe.token_files._resume.pieces import EncodedPiece
+from hf_bpe.token_files._shards import ShardRecord
 
 _PATIENCE = 10.0  # seconds, in which the processes of a killed run notice that it is gone
 LOG = "encoding.log"  # not the name of a source, in whose folder it may be
