@@ -23,7 +23,7 @@ class Ints {
   void prefetch(std::uint32_t) const {}
 #else
   // For ids below `size`.
-  void make_room(std::size_t size) { ints_.resize(std::max(ints_.size(), std::min(size, kMost))); }
+  void make_room(std::size_t size) { ints_.resize(std::max(ints_.size(), std::min(size, kMax))); }
   // A new reference to the int of an id; null with a Python error set.
   PyObject* operator()(std::uint32_t id) const {
     if (id >= ints_.size()) [[unlikely]]
@@ -38,7 +38,7 @@ class Ints {
   }
 
  private:
-  static constexpr std::size_t kMost = std::size_t{1} << 22;  // so that one high id does not allocate gigabytes
+  static constexpr std::size_t kMax = std::size_t{1} << 22;  // so that one high id does not allocate gigabytes
   mutable std::vector<nb::object> ints_;
 #endif
 };

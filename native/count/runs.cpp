@@ -13,7 +13,7 @@
 namespace hf_bpe {
 namespace {
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 [[noreturn]] void refuse(const char* why) { throw std::invalid_argument(why); }
 
@@ -127,7 +127,7 @@ void RunMerger::advance(std::size_t input) {
 std::uint64_t RunMerger::count_of(std::size_t input) const {
   const std::uint64_t multiplier = inputs_[input].multiplier;
   const std::uint64_t count = inputs_[input].words->count();
-  if (multiplier != 0 && count > kMost / multiplier) {
+  if (multiplier != 0 && count > kMax / multiplier) {
     throw std::overflow_error("a pre-token was counted more than 2**64 - 1 times");
   }
   return count * multiplier;
@@ -154,7 +154,7 @@ void RunMerger::read(std::size_t bytes, std::string& piece, const PollFunction& 
       const SortedWords& same = *inputs_[heap_.front().input].words;
       if (same.length() != word_.size() || std::memcmp(same.word(), word_.data(), word_.size()) != 0) break;
       const std::uint64_t more = take(heap_.front().input);
-      if (more > kMost - count) throw std::overflow_error("a pre-token was counted more than 2**64 - 1 times");
+      if (more > kMax - count) throw std::overflow_error("a pre-token was counted more than 2**64 - 1 times");
       count += more;
     }
     write(word_.data(), word_.size(), count, piece);

@@ -48,7 +48,7 @@ CutRules Encoder::cut_rules(const EncodingOptions& options, const PollFunction& 
 
 void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
                      const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,
-                     OffsetCollector* collector, bool waits, Places* places) const {
+                     OffsetCollector* collector, bool waits, CutPlaces* places) const {
   constexpr std::size_t kSlack = WordIds<std::uint16_t>::kSlack;
   std::optional<TextDraws> draws;
   if (options.dropout) draws = options.dropout->of_text(index);
@@ -57,32 +57,33 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
   if (places != nullptr) places->start(index, part.begin, readable, before);
   PollInLoop polls(poll);
   const CharacterCuts* const characters = core_->pattern.characters();
+  // Encodes a segment of text without added tokens, whose first byte is at `offset` in the part.
   const auto on_words = [&](const Byte* begin, const Byte* end, const Byte* readable_segment, std::ptrdiff_t offset,
                             std::ptrdiff_t lowest) {
     worker.splitter.split(begin, end, poll, [&](const Byte* words, const Byte* const* ends, std::size_t count) {
       std::uint32_t* out = ids.room(static_cast<std::size_t>(ends[count - 1] - words) + kSlack);
-      const auto* copy = worker.splitter.copy();
+      const auto* copy = worker.splitter.copy();  // by a chain that puts spaces
       const Byte* const may_read = copy ? copy->end : readable_segment;
       const std::ptrdiff_t at = offset + (copy ? copy->offset + (words - copy->begin) : words - begin);
-      if (draws) {
+      if (draws) {  // BPE-dropout
         const TextDraws from_here = draws->at(words, part.begin - text + at);
         ids.set_end(worker.encode(words, ends, count, may_read, out, poll, from_here));
-      } else if (waits) {
+      } else if (waits) {  // new words of short texts are merged together, later
         ids.set_end(worker.encode_later(words, ends, count, may_read, out, poll));
-      } else if (places != nullptr && words >= part.begin && words < part.end) {  // and not in a copy
+      } else if (places != nullptr && words >= part.begin && words < part.end) {  // for the cache, and not in a copy
         const Byte* from = words;
         for (std::size_t done = 0, more; done < count; done += more, from = ends[done - 1]) {
           more = places->words_to_next(ends + done, count - done);
           ids.set_end(worker.encode(from, ends + done, more, may_read, ids.begin() + ids.size(), poll));
           const Byte* const at = ends[done + more - 1];
-          if (!places->wants(at)) continue;
+          if (!places->is_due(at)) continue;
           if (allows_cut(core_->pattern, part.begin, at, readable)) {
             places->add(at, ids.size());
           } else {
             places->skip(at);
           }
         }
-      } else {
+      } else {  // the usual way
         ids.set_end(worker.encode(words, ends, count, may_read, out, poll));
       }
       if (collector != nullptr) {
@@ -93,7 +94,7 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
     });
   };
   const auto on_text = [&](const Byte* begin, const Byte* end) {
-    const std::ptrdiff_t lowest = begin - part.begin;
+    const std::ptrdiff_t lowest = begin - part.begin;  // a prefix has the offsets of the first character
     if (collector != nullptr) collector->begin_segment();
     if (characters != nullptr) {
       if (draws) throw std::invalid_argument("dropout: is not available for a model whose alphabet is characters");
@@ -105,10 +106,10 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
       // Only the first word is copied. What follows it is cut in the same way without it.
       const Byte* first_end;
       characters->scan(begin, end, &first_end, 1);
-      std::string& copy = waits ? worker.prefixed_waiting.emplace_back() : worker.prefixed;
-      copy.assign(1, ' ').append(begin, first_end);
-      const auto* const copied = reinterpret_cast<const Byte*>(copy.data());
-      on_words(copied, copied + copy.size(), copied + copy.size(), lowest - 1, lowest);
+      std::string& word = waits ? worker.prefixed_waiting.emplace_back() : worker.prefixed;
+      word.assign(1, ' ').append(begin, first_end);
+      const auto* const copied = reinterpret_cast<const Byte*>(word.data());
+      on_words(copied, copied + word.size(), copied + word.size(), lowest - 1, lowest);
       if (first_end != end) on_words(first_end, end, readable, first_end - part.begin, lowest);
       return;
     }
@@ -119,7 +120,7 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
     on_words(changed, changed_end, changed_end, lowest - (changed_end - changed - (end - begin)), lowest);
   };
   const auto on_token = [&](std::uint32_t id, const Byte* begin, const Byte* end) {
-    if (places != nullptr && places->wants_token(begin)) places->add(begin, ids.size());
+    if (places != nullptr && places->is_due_before_token(begin)) places->add(begin, ids.size());
     ids.push(id);
     if (collector != nullptr) collector->add_token(begin - part.begin, end - part.begin);
     polls();
@@ -133,7 +134,7 @@ void Encoder::encode(Worker& worker, std::size_t index, const Byte* text, Part p
   if (core_->vocabulary.drops_missing_bytes()) {
     const auto is_missing = [](std::uint32_t id) { return id >= Vocabulary::kMissing; };
     if (collector != nullptr) collector->drop(ids.begin() + before, ids.end(), is_missing);
-    if (places != nullptr) places->leave_out(ids.begin() + before, is_missing, places_before);
+    if (places != nullptr) places->drop_ids(ids.begin() + before, is_missing, places_before);
     ids.set_end(std::remove_if(ids.begin() + before, ids.begin() + ids.size(), is_missing));
     return;
   }
@@ -195,7 +196,7 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
   std::vector<Lease> workers;
   for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(*core_);
   results.ids.resize(threads);
-  results.pieces.resize(results.chunks.size());
+  results.by_chunk.resize(results.chunks.size());
   results.offsets.assign(texts.size() + 1, 0);
   // As many as bytes, which is more than needed, but unwritten memory costs nothing.
   std::size_t likely_ids = 0;
@@ -213,8 +214,8 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
     } else {
       ids.clear();
     }
-    auto& [by, begin, end, missing, places] = results.pieces[number];
-    Places* const kept = keeps_places ? &places : nullptr;
+    auto& [by, begin, end, missing, places] = results.by_chunk[number];
+    CutPlaces* const kept = keeps_places ? &places : nullptr;
     by = thread;
     begin = ids.size();
     try {
@@ -248,7 +249,7 @@ Encoder::Results Encoder::run(const std::vector<Text>& texts, const EncodingOpti
   // Chunks are taken in order, so all before the first that failed are done.
   for (std::size_t i = 0; i < results.chunks.size(); ++i) {
     const Chunk& chunk = results.chunks[i];
-    const auto& piece = results.pieces[i];
+    const auto& piece = results.by_chunk[i];
     if (piece.missing) throw MissingByte(*piece.missing);
     if (chunk.first_text == chunk.last_text) {
       results.offsets[chunk.first_text + 1] += static_cast<std::int64_t>(piece.end - piece.begin);
@@ -275,12 +276,12 @@ Encoder::Encoded Encoder::encode(const std::vector<Text>& texts, const EncodingO
   const auto total = static_cast<std::size_t>(encoded.offsets.back());
   std::uint32_t* const out = encoded.ids.room(total);
   std::vector<std::size_t> places;
-  for (std::size_t place = 0; const auto& piece : results.pieces) {
+  for (std::size_t place = 0; const auto& piece : results.by_chunk) {
     places.push_back(place);
     place += piece.end - piece.begin;
   }
   const auto copy = [&](std::size_t, std::size_t number, const PollFunction&) {
-    const auto& piece = results.pieces[number];
+    const auto& piece = results.by_chunk[number];
     const IdBuffer& ids = results.ids[piece.thread];
     std::copy(ids.begin() + piece.begin, ids.begin() + piece.end, out + places[number]);
     return true;

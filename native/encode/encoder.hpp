@@ -126,7 +126,7 @@ class Encoder {
   struct Core;
   class Lease;
   struct Results;
-  struct Places;
+  struct CutPlaces;
 
   Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens, bool puts_prefix = true);
   CutRules cut_rules(const EncodingOptions& options, const PollFunction& poll) const;
@@ -134,7 +134,7 @@ class Encoder {
   // words are encoded later, as in TextGroup.
   void encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
               const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,
-              OffsetCollector* collector = nullptr, bool waits = false, Places* places = nullptr) const;
+              OffsetCollector* collector = nullptr, bool waits = false, CutPlaces* places = nullptr) const;
 
   static void write_unknown(std::size_t before, IdBuffer& ids, const CharacterRules& rules, OffsetCollector* collector);
 

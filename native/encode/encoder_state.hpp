@@ -64,8 +64,9 @@ class Encoder::Worker {
   std::vector<Byte> utf8_;
 };
 
-// Places between pre-tokens, or before added tokens, at which texts may probably be cut.
-struct Encoder::Places {
+// Places between pre-tokens, or before added tokens, at which texts may probably be cut, with these distances in bytes:
+// |---- 1024 ----|---- 1024 ----|-- 700 --|-128-|-128-|-128-|-128-| end, near which the next text may differ.
+struct Encoder::CutPlaces {
   struct Place {
     std::size_t text;  // its number
     const Byte* at;
@@ -86,33 +87,31 @@ struct Encoder::Places {
     const auto next = static_cast<std::size_t>(std::lower_bound(ends, ends + count, next_) - ends);
     return std::min(next + 1, count);
   }
-  bool wants(const Byte* at) const { return at >= next_ && at < end_; }
-  // Before a token, where nearly every text may be cut.
-  bool wants_token(const Byte* at) const { return at - last_ >= kNear; }
+  bool is_due(const Byte* at) const { return at >= next_ && at < end_; }
+  bool is_due_before_token(const Byte* at) const { return at - last_ >= kNear; }  // nearly any text may be cut there
   void add(const Byte* at, std::size_t ids) {
     found.push_back({text_, at, ids - ids_});
     last_ = at;
     next_ = at + distance(at);
     skipped_ = 0;
   }
-  // Not here. The next ones are tried ever more rarely, for some texts have no such place.
-  void skip(const Byte* at) { next_ = at + (skipped_ = std::min(2 * skipped_ + 1, kMostSkipped)); }
+  // Not here. Further places are tried ever more rarely, for some texts have none.
+  void skip(const Byte* at) { next_ = at + (skipped_ = std::min(2 * skipped_ + 1, kMaxSkipped)); }
 
-  // The same without some ids, of those since `start`, from the place with a number on.
-  template <class IsLeftOut>
-  void leave_out(const std::uint32_t* ids, const IsLeftOut& is_left_out, std::size_t first) {
-    std::size_t seen = 0, left_out = 0;
+  // Counts no dropped ids, of the ids since `start`, from the place `first` on.
+  template <class IsDropped>
+  void drop_ids(const std::uint32_t* ids, const IsDropped& is_dropped, std::size_t first) {
+    std::size_t seen = 0, dropped = 0;
     for (; first < found.size(); ++first) {
-      for (; seen < found[first].ids; ++seen) left_out += is_left_out(ids[seen]) ? 1 : 0;
-      found[first].ids -= left_out;
+      for (; seen < found[first].ids; ++seen) dropped += is_dropped(ids[seen]) ? 1 : 0;
+      found[first].ids -= dropped;
     }
   }
 
  private:
-  // Fewer bytes at the end of the text, because the next one may differ from there on.
-  std::ptrdiff_t distance(const Byte* at) const { return std::clamp(end_ - at - kDense, kNear, kFar); }
+  std::ptrdiff_t distance(const Byte* at) const { return std::clamp(end_ - at - kDense, kNear, kFar); }  // to the next
 
-  static constexpr std::ptrdiff_t kNear = 128, kFar = 1024, kDense = 512, kMostSkipped = 255;
+  static constexpr std::ptrdiff_t kNear = 128, kFar = 1024, kDense = 512, kMaxSkipped = 255;
   std::size_t text_ = 0, ids_ = 0;
   std::ptrdiff_t skipped_ = 0;
   const Byte *end_ = nullptr, *last_ = nullptr, *next_ = nullptr;
@@ -227,15 +226,15 @@ class Encoder::Lease {
   std::unique_ptr<Worker> worker_;
 };
 
-// The results of each thread, by chunk.
+// The ids of each thread, and where each chunk is in them.
 struct Encoder::Results {
-  struct Piece {
+  struct ChunkIds {
     std::size_t thread, begin, end;  // in the ids of the thread
     std::optional<Byte> missing;
-    Places places;
+    CutPlaces places;
   };
   std::vector<Chunk> chunks;
-  std::vector<Piece> pieces;          // by chunk
+  std::vector<ChunkIds> by_chunk;
   std::vector<IdBuffer> ids;          // by thread
   std::vector<std::int64_t> offsets;  // by text; at first the size of each text, stored after its beginning
 };

@@ -90,7 +90,7 @@ std::uint32_t PrefixCache::new_space() {
 }
 
 PrefixCache::Prefix PrefixCache::find(Utf8Reader& text, Context context) {
-  constexpr std::size_t kMostAtOnce = 16;
+  constexpr std::size_t kMaxAtOnce = 16;
   Prefix prefix;
   prefix.context = context;
   std::uint64_t parent = parent_of_first(context);
@@ -107,7 +107,7 @@ PrefixCache::Prefix PrefixCache::find(Utf8Reader& text, Context context) {
   };
   Key keys[kCells];
   std::size_t cells = 0;
-  for (std::size_t most = 1;; most = std::min(2 * most, kMostAtOnce)) {
+  for (std::size_t most = 1;; most = std::min(2 * most, kMaxAtOnce)) {
     // The next blocks are probably those that were added last, so the text is not hashed.
     const std::size_t before = prefix.blocks.size(), left = text.max_left() / kBlock;
     {

@@ -115,7 +115,7 @@ Encoder::Encoded Encoder::encode_with_prefix_cache(const std::vector<Text>& text
       }
     }
     for (std::size_t number = 0; number < results.chunks.size(); ++number) {
-      const auto& piece = results.pieces[number];
+      const auto& piece = results.by_chunk[number];
       const IdBuffer& ids = results.ids[piece.thread];
       const std::uint32_t* from = ids.begin() + piece.begin;
       const Chunk& chunk = results.chunks[number];
@@ -135,8 +135,8 @@ Encoder::Encoded Encoder::encode_with_prefix_cache(const std::vector<Text>& text
   std::optional<CutCheck> is_cut;
   for (std::size_t number = 0, checked = texts.size(); number < results.chunks.size(); ++number) {
     const Chunk& chunk = results.chunks[number];
-    const auto& piece = results.pieces[number];
-    for (const Places::Place& place : piece.places.found) {
+    const auto& piece = results.by_chunk[number];
+    for (const CutPlaces::Place& place : piece.places.found) {
       if (!known[place.text]) continue;
       Known& each = *known[place.text];
       const Text& text = each.tail.text;

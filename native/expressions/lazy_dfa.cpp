@@ -12,7 +12,7 @@ LazyDfa::LazyDfa(const Expression& expression, std::size_t max_bytes)
       seen_(expression.code().size(), 0),
       added_(expression.code().size(), 0) {
   const Alphabet& alphabet = expression.alphabet();
-  std::map<std::vector<bool>, std::uint32_t> contexts;
+  std::map<std::vector<bool>, std::uint32_t> contexts;  // by the tests that a class passes
   for (unsigned type = 0; type < width_; ++type) {
     std::vector<bool> passed;
     for (const Instruction& each : expression.code()) {
@@ -41,7 +41,7 @@ const Byte* LazyDfa::match(const Byte* begin, const Byte* at, const Byte* end, s
   const Transition* transitions = transitions_.data();  // kept in a register
   while (at < end) {
     const TypedCharacter character = alphabet.at(at, end);
-    Transition next = transitions[state / 2 + character.type];
+    Transition next = transitions[state / 2 + character.type];  // halving drops the bit for a match
     if (next == kUnknown) {
       next = step(state, character.type, work, polls);
       transitions = transitions_.data();
@@ -71,7 +71,7 @@ LazyDfa::Transition LazyDfa::start(std::uint32_t context) {
 LazyDfa::Transition LazyDfa::step(Transition from, unsigned type, std::size_t& work, PollInLoop& polls) {
   const Alphabet& alphabet = expression_.alphabet();
   const State& state = states_[from / 2 / width_];
-  const unsigned before = context_types_[state[0]];
+  const unsigned before = context_types_[state[0]];  // any class of the context of the last character
   State next = {contexts_[type]};
   bool is_match = false;
   std::size_t followed = 0;
@@ -80,13 +80,13 @@ LazyDfa::Transition LazyDfa::step(Transition from, unsigned type, std::size_t& w
     std::fill(added_.begin(), added_.end(), 0);
     round_ = 1;
   }
-  for (std::size_t i = 1; i < state.size() && !is_match; ++i) {
-    open_.assign(1, state[i]);
+  for (std::size_t i = 1; i < state.size() && !is_match; ++i) {  // the preferred instruction first
+    open_.assign(1, state[i]);                                   // a stack
     while (!open_.empty() && !is_match) {
       const std::uint32_t number = open_.back();
       open_.pop_back();
       ++followed;
-      if (std::exchange(seen_[number], round_) == round_) continue;
+      if (std::exchange(seen_[number], round_) == round_) continue;  // reached before, with more preference
       const Instruction& each = expression_.code()[number];
       switch (each.opcode) {
         case Opcode::kAccept:
@@ -99,7 +99,7 @@ LazyDfa::Transition LazyDfa::step(Transition from, unsigned type, std::size_t& w
           }
           break;
         case Opcode::kSplit:
-          open_.insert(open_.end(), {each.b, each.a});
+          open_.insert(open_.end(), {each.b, each.a});  // the preferred branch on top
           break;
         case Opcode::kCheck:
           if (alphabet.is_in(each.a, before) && alphabet.is_in(each.b, type)) open_.push_back(each.c);

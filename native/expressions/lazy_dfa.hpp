@@ -52,7 +52,7 @@ class LazyDfa {
   std::vector<State> states_;
   std::map<State, Transition> known_;
   // While a state is made:
-  std::vector<std::uint32_t> open_, seen_, added_;
+  std::vector<std::uint32_t> open_, seen_, added_;  // to follow; by instruction, the round of its last visit
   std::uint32_t round_ = 0;
 };
 

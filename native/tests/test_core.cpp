@@ -179,17 +179,17 @@ void test_words_of_a_text() {
 }
 
 void test_counts_past_64_bits_are_refused() {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
   for (const std::string word : {"low", "a word of more than 15 bytes"}) {
     WordCounts counts;
-    counts.add(begin_of(word), word.size(), kMost);
+    counts.add(begin_of(word), word.size(), kMax);
     bool is_caught = false;
     try {
       counts.add(begin_of(word), word.size(), 1);
     } catch (const std::overflow_error&) {
       is_caught = true;
     }
-    CHECK(is_caught && to_map(counts) == (WordMap{{word, kMost}}));
+    CHECK(is_caught && to_map(counts) == (WordMap{{word, kMax}}));
   }
 }
 
@@ -360,11 +360,11 @@ void test_symbols_are_in_the_order_of_their_characters() {
 }
 
 void test_too_many_pairs_are_refused() {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  check_trainer({{"ab", kMost}}, {}, {.max_merges = 1});
-  check_trainer({{"abc", kMost / 2}}, {}, {.max_merges = 2});
-  check_trainer({{"ab", kMost}}, {}, {{.min_frequency = kMost}, 1});
-  WordMap words = {{"abc", kMost / 2 + 1}};
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+  check_trainer({{"ab", kMax}}, {}, {.max_merges = 1});
+  check_trainer({{"abc", kMax / 2}}, {}, {.max_merges = 2});
+  check_trainer({{"ab", kMax}}, {}, {{.min_frequency = kMax}, 1});
+  WordMap words = {{"abc", kMax / 2 + 1}};
   bool is_caught = false;
   try {
     check_trainer(words, {}, {.max_merges = 1});

@@ -115,9 +115,9 @@ void test_tables_are_merged() {
 }
 
 void test_sums_of_merged_tables_have_128_bits() {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
   std::vector<WordCounts> tables;
-  for (const WordMap& words : {WordMap{{"a", kMost}, {"c", kMost}}, WordMap{{"b", kMost}, {"d", 3}}}) {
+  for (const WordMap& words : {WordMap{{"a", kMax}, {"c", kMax}}, WordMap{{"b", kMax}, {"d", 3}}}) {
     tables.push_back(to_table(words));
   }
   TableMerger merger(std::move(tables), kNoPoll, 1);
@@ -127,8 +127,8 @@ void test_sums_of_merged_tables_have_128_bits() {
 }
 
 void test_sums_past_64_bits_are_refused() {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  const std::string run = run_of({{"a", kMost / 2 + 1}});
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+  const std::string run = run_of({{"a", kMax / 2 + 1}});
   for (const bool is_multiplied : {false, true}) {
     std::vector<RunMerger::Input> inputs;
     inputs.push_back({std::make_unique<RunReader>(refill_from(run, 9)), is_multiplied ? 2u : 1u});

@@ -226,7 +226,7 @@ EncodedWords::EncodedWords(const Words& words, const FirstTokens& first_tokens, 
   const Tables tables(first_tokens);
   std::vector<std::unique_ptr<Worker>> workers;
   while (workers.size() < std::clamp<std::size_t>(how.threads, 1, kMaxThreads)) {
-    workers.push_back(std::make_unique<Worker>(tables, how.parts));
+    workers.push_back(std::make_unique<Worker>(tables, how.word_pattern));
   }
   Batch batch;
   const auto encode = [&] {

@@ -15,7 +15,7 @@ namespace hf_bpe {
 
 // How words are encoded with merges; it decides only how fast.
 struct WordEncoding {
-  Pattern parts = Pattern::kGpt2;  // should cut words where the merges do not cross
+  Pattern word_pattern = Pattern::kGpt2;  // should cut words where the merges do not cross
   unsigned threads = 1;
 };
 

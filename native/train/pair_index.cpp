@@ -46,7 +46,7 @@ void PairIndex::index(std::size_t merges, std::uint64_t span) {
 
 void PairIndex::index_all() {
   const PairScan scan(words_, sharing_, poll_);
-  threshold_ = options_.least();
+  threshold_ = options_.min_count();
   collect_pairs(scan, scan.estimate_counts());
 }
 
@@ -66,7 +66,7 @@ void PairIndex::choose_threshold(const Pages<std::uint64_t>& estimates, std::siz
   std::nth_element(sorted.begin(), nth, sorted.end(), std::greater<>());
   const std::uint64_t wanted = std::max(*nth, highest / std::max<std::uint64_t>(span, 1));
   threshold_ =
-      std::max(options_.least(), std::min(wanted, threshold_ / 4 * 3));  // lower each time, even without a merge
+      std::max(options_.min_count(), std::min(wanted, threshold_ / 4 * 3));  // lower each time, even without a merge
 }
 
 // Indexes the pairs that reach the threshold, about as many as estimates that do.

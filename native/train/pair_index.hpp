@@ -37,8 +37,8 @@ struct LearningOptions {
   WordLimits words;
   std::unordered_set<std::string> reserved;  // tokens that no merge makes
 
-  // The least count of a pair that is merged.
-  std::uint64_t least() const { return std::max<std::uint64_t>(min_frequency, 1); }
+  // The lowest count of a pair that is merged.
+  std::uint64_t min_count() const { return std::max<std::uint64_t>(min_frequency, 1); }
 };
 
 class PairIndex {
@@ -71,7 +71,7 @@ class PairIndex {
   void index(std::size_t merges, std::uint64_t span);
   // Indexes all pairs.
   void index_all();
-  bool has_all() const { return threshold_ == options_.least(); }
+  bool has_all() const { return threshold_ == options_.min_count(); }
 
   // The pair to merge next, valid until then; nullptr if none in the index is certain to come before all others.
   const Pair* best();

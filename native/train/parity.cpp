@@ -141,7 +141,7 @@ Learned learn_parity_merges(const std::vector<const Words*>& languages, const st
     const bool is_global = merges.size() < options.global_merges;
     const std::size_t language = is_global ? languages.size() : choose(chooser);
     const PairIndex::Pair* best = is_global ? global->best() : indexes[language]->best();
-    if (best == nullptr || best->count < options.least()) {
+    if (best == nullptr || best->count < options.min_count()) {
       if (is_global) break;
       chooser.exhaust(language);
       continue;

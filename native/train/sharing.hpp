@@ -17,9 +17,9 @@ struct Sharing {
 
   // The number of parts of an array with this number of slots. More would take more memory than they save time.
   std::size_t parts_of(std::size_t slots) const {
-    constexpr unsigned kMost = 8;
-    const std::size_t most = std::clamp(threads, 1u, kMost);
-    return std::clamp<std::size_t>(slots / std::max<std::size_t>(min_slots, 1), 1, most);
+    constexpr unsigned kMax = 8;
+    const std::size_t max_parts = std::clamp(threads, 1u, kMax);
+    return std::clamp<std::size_t>(slots / std::max<std::size_t>(min_slots, 1), 1, max_parts);
   }
 };
 
