@@ -60,11 +60,9 @@ class Metadata:
         self._values = read_metadata(path, "tokenizer.")
 
     def error(self, name: str, what: str) -> ValueError:
-        """Return the error for a key."""
         return ValueError(f"{self._path}: {KEY}{name}: {what}")
 
     def has(self, name: str) -> bool:
-        """Return whether a key exists."""
         return KEY + name in self._values
 
     def text(self, name: str) -> str | None:
@@ -75,7 +73,6 @@ class Metadata:
         return value
 
     def flag(self, name: str, default: bool) -> bool:
-        """Return a bool."""
         value = self._values.get(KEY + name, default)
         if not isinstance(value, bool):
             raise self.error(name, f"expected true or false, got {value!r:.40}")

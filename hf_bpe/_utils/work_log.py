@@ -213,7 +213,6 @@ def checksum(file: FileIO, size: int) -> int:
 
 
 def _locked(path: Path, patience: float) -> FileLock:
-    """Return an acquired lock."""
     if is_other_file(path):
         raise BlockingIOError(
             f"{path} has content, so it is of another program, or of another process on a file system without locks; "

@@ -31,8 +31,8 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 
-_CAP = 3
-_SPECIFIC = 1 << 20
+_CAP = 3  # characters of a class that are kept of a run
+_SPECIFIC = 1 << 20  # above all classes: a letter that stands for itself
 _CONTEXTS = 1 << 10  # results that are kept
 _FOLLOWUP_SAMPLES = {
     "letter": ("", "z", "Z", "\u4e2d", "\u0301", "\u30fc"),
@@ -94,25 +94,25 @@ class Continuations:
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Return whether the token of each text continues the pre-token before it, and whether the text is possible."""
         _, offsets, places = self._splitter.encode_with_offsets([*texts], Options())
-        parts = np.append(places[:, 2], 0)
-        starts = offsets[:-1]
+        parts = np.append(places[:, 2], 0)  # the number of the pre-token of each byte
+        starts = offsets[:-1]  # of each text
 
         def is_cut(place: int) -> npt.NDArray[np.bool_]:
             cut: npt.NDArray[np.bool_] = parts[starts + place - 1] != parts[starts + place]
             return cut
 
-        last = np.where(sizes > 0, before + sizes - 1, max(before - 1, 0))
+        last = np.where(sizes > 0, before + sizes - 1, max(before - 1, 0))  # the last byte of each token
         first = np.minimum(before, last)
         is_possible = parts[starts + first] == parts[starts + last]  # the token is in one pre-token
-        number = np.zeros(len(texts), np.int64)
+        number = np.zeros(len(texts), np.int64)  # of cuts at places in `context.ends`
         for place, is_end, is_stable in context.ends:
             cut = is_cut(place)
             number += cut
             if not is_end:
-                is_possible &= ~cut
+                is_possible &= ~cut  # no token has a cut inside
             elif not is_stable:
-                is_possible &= cut
-        for start, stop in context.words:
+                is_possible &= cut  # in one pre-token merges would make other tokens of these two
+        for start, stop in context.words:  # none may be a pre-token of its own
             is_one = parts[starts + start] == parts[starts + stop - 1]
             if start > 0:
                 is_one &= is_cut(start)
@@ -199,7 +199,7 @@ def find_context(
     in_sample = {0: 0}  # place in the text → place in the sample, where it may be cut
     at = 0
     for _, begin, end, is_counted in _class_runs(whole, False):
-        kept = end if is_counted else min(end, begin + _CAP)
+        kept = end if is_counted else min(end, begin + _CAP)  # longer runs are split alike
         typical = _typical(whole, begin)
         for index in range(begin, end):
             data = whole[index].encode()
@@ -210,7 +210,7 @@ def find_context(
                 elif not is_stable.get(at, True):
                     return None
                 sample += typical
-            elif not is_stable.get(at, True):
+            elif not is_stable.get(at, True):  # no pattern cuts here, so no text has these two tokens
                 return None
             if any(not is_stable.get(at + inside, True) for inside in range(1, len(data))):
                 return None
@@ -253,18 +253,19 @@ def _class_signatures(tokens: TokenTexts, after_apostrophe: bool) -> list[object
     is_first[tokens.begins[tokens.begins < len(classes)]] = True
     is_run = np.zeros(len(classes), np.int64)
     changes = np.flatnonzero(is_first | np.r_[True, classes[1:] != classes[:-1]][: len(classes)])
-    is_run[changes] = np.diff(changes, prepend=0)
+    is_run[changes] = np.diff(changes, prepend=0)  # so that the sums are the places where runs begin
     place_in_run = np.arange(len(classes)) - np.cumsum(is_run)
     is_kept = (place_in_run < _CAP) | is_counted[classes]
     ends = np.cumsum(is_kept)
     kept = classes[is_kept].tobytes()
     stops = np.r_[0, ends][tokens.begins + tokens.sizes].tolist()
     starts = np.r_[0, ends][tokens.begins].tolist()
+    # The signature of plain text: the classes of its characters, a byte each, in runs of at most _CAP.
     keys: list[object] = [kept[start:stop] for start, stop in zip(starts, stops, strict=True)]
-    is_apart = tokens.have(ord("'")) | ~tokens.are_text  # which classes alone do not describe
+    is_apart = tokens.have(ord("'")) | ~tokens.are_text  # tokens that classes alone do not describe
     for number in np.flatnonzero(is_apart).tolist():
         keys[number] = _class_signature(tokens.tokens[number], after_apostrophe)
-    if after_apostrophe:
+    if after_apostrophe:  # then tokens that may end a contraction also differ by their first letters
         groups: dict[tuple[bytes, bytes], object] = {}
         is_suffix = np.isin(tokens.codes, [*map(ord, SUFFIXES)])
         begins_so = np.zeros(len(keys), bool)

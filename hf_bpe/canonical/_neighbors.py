@@ -30,9 +30,9 @@ def has_bit(bits: Bits, token_id: int) -> bool:
     return bool(bits[token_id >> 3] >> (7 - (token_id & 7)) & 1)
 
 
-_NEVER = 2**62
-_ROWS = 1 << 11
-_MAX_LATE = 1 << 10
+_NEVER = 2**62  # above all ranks
+_ROWS = 1 << 11  # rows that are kept
+_MAX_LATE = 1 << 10  # tokens
 
 
 class StableNeighbors:
@@ -90,6 +90,7 @@ class StableNeighbors:
             return np.zeros_like(self._packed)
         if first in self._late:
             return np.packbits(self._merged_row(first, np.flatnonzero(self.is_made)))
+        # Each merge of a part on the right edge, made before that part is absorbed, rules out a range of the tour.
         changes = np.zeros(self.size + 1, np.int32)
         part, absorbed = first, _NEVER
         while True:
@@ -99,8 +100,8 @@ class StableNeighbors:
             np.add.at(changes, self._ends[start:stop], -1)
             if self._ages[part] < 0:
                 break
-            absorbed, part = self._ages[part], self._seconds[part]
-        is_ruled_out = np.cumsum(changes[:-1]) > 0
+            absorbed, part = self._ages[part], self._seconds[part]  # down the right edge
+        is_ruled_out = np.cumsum(changes[:-1]) > 0  # by place in the tour
         row = np.packbits(~is_ruled_out[self._places]) & self._packed
         if len(self._late):
             row &= ~self._late_bits
@@ -165,27 +166,27 @@ def _tour(merges: _MadeMerges, size: int) -> _Tour:
     depths = np.zeros(size, np.int64)
     parent_of = np.full(size, -1, np.int64)
     parent_of[merges.results] = merges.firsts
-    at = merges.results
-    above = parent_of[at]
-    while len(at):
-        depths[at] += 1
-        above = parent_of[above]
-        at, above = at[above >= 0], above[above >= 0]
+    tokens = merges.results
+    ancestors = parent_of[tokens]
+    while len(tokens):
+        depths[tokens] += 1
+        ancestors = parent_of[ancestors]
+        tokens, ancestors = tokens[ancestors >= 0], ancestors[ancestors >= 0]
     levels = np.argsort(depths[children], kind="stable")
     bounds = np.searchsorted(depths[children][levels], np.arange(1, int(depths.max(initial=0)) + 2))
     sizes = np.ones(size, np.int64)
     for start, stop in reversed([*pairwise(bounds)]):
-        some = levels[start:stop]
-        np.add.at(sizes, parents[some], sizes[children[some]])
+        level = levels[start:stop]
+        np.add.at(sizes, parents[level], sizes[children[level]])
     places = np.zeros(size, np.int64)
     roots = np.flatnonzero(parent_of < 0)
     places[roots] = np.cumsum(sizes[roots]) - sizes[roots]
     before = np.cumsum(sizes[children]) - sizes[children]  # in the order of keys, so siblings are side by side
     starts = np.searchsorted(parents, np.arange(size))
-    offsets = before - before[starts[parents]] + 1 if len(children) else before
+    offsets = before - before[starts[parents]] + 1 if len(children) else before  # from the place of the parent
     for start, stop in pairwise(bounds):
-        some = levels[start:stop]
-        places[children[some]] = places[parents[some]] + offsets[some]
+        level = levels[start:stop]
+        places[children[level]] = places[parents[level]] + offsets[level]
     return _Tour(places, sizes, keys, children, starts)
 
 

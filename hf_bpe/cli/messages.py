@@ -50,7 +50,6 @@ def _is_terminal(stream: TextIO) -> bool:
 
 
 def _can_color(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal that shows colors."""
     return _is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

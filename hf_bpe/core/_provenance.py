@@ -115,7 +115,6 @@ def _origin_if_true(model: Model) -> Origin:
 
 
 def _model_digest(model: Model) -> str:
-    """Return the digest of the merges of a model."""
     native = native_core()
     if native is not None:  # `repr` takes as many waits for memory as there are merges
         shown = [*map(repr, model.vocab.values())]

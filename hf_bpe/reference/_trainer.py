@@ -148,7 +148,6 @@ def learn_merges(
 
 
 def _descending_key(token: bytes) -> str:
-    """Return a key that sorts tokens in descending order."""
     # Complemented bytes reverse the order; the end mark sorts a token after those that it is a prefix of.
     return bytes(255 - byte for byte in token).decode("latin-1") + "\u0100"
 

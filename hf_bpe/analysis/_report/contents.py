@@ -182,7 +182,6 @@ def _notes(*reports: ReportValues) -> Iterator[str]:
 
 
 def _lists(results: Results) -> list[tuple[str, str]]:
-    """Return lists of tokens in words."""
     if isinstance(results, ComparisonValues):
         used = [(only.name, [token for token in only.most_used if token.count]) for only in results.only_in]
         return [(f"only in {name}, used most", _listed(tokens)) for name, tokens in used if tokens]

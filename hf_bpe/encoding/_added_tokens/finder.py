@@ -144,7 +144,6 @@ class _Automaton:
         return self._more_children.get(node, {}).get(code)
 
     def _insert(self, token: str | bytes) -> int:
-        """Insert a token and return its node."""
         codes = _code_points(token)[::-1]
         node = 0
         for depth, code in enumerate(codes):

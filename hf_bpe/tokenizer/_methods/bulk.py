@@ -279,7 +279,6 @@ class BulkMethods(OwnTokenizer):
 
 
 def _check_text(name: str, value: Any) -> Any:
-    """Return the value if it is a str or bytes."""
     if not isinstance(value, (str, bytes)):
         try:
             memoryview(value)  # a mutable buffer, which the native core would read while another thread changes it

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 
 def _check_definition(name: str, value: object) -> Definition:
-    """Return the value if it is a definition."""
     if not isinstance(value, Definition):
         raise wrong_type(name, "a Definition", value)
     return value
@@ -55,7 +54,6 @@ def _check_pattern(name: str, value: Any) -> str | Pattern:
 
 
 def _check_edited(name: str, value: object) -> object:
-    """Return the value if it is an edited model with its remap."""
     model, remap = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
     if not isinstance(model, BPEModel) or not isinstance(remap, Remap):
         error = wrong_type(name, "the result of a function of hf_bpe.editing", value)
