@@ -16,7 +16,7 @@ from hf_bpe.pretokenizers._native_splitting import splits_natively
 from hf_bpe.pretokenizers._pattern import Pattern
 from hf_bpe.pretokenizers._stages import Split
 
-SAME, SAME_IN_TEXT, OTHERS = "same", "same in text, other special tokens added", "other"
+SAME, SAME_IN_TEXT, OTHER_IDS = "same", "same in text, other special tokens added", "other"
 """How the ids of AutoTokenizer compare with those of `tokenizer.json`."""
 
 _SHOWN = 8

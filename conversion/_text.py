@@ -25,7 +25,7 @@ from hf_bpe.formats._format import Format, Hints, PatternNeeded
 from hf_bpe.pretokenizers._pattern import Pattern
 
 VOCAB_FILE, MERGES_FILE = "vocab.tsv", "merges.tsv"
-_NAMES_OF_OTHERS = "vocab.txt", "merges.txt"
+_FOREIGN_FILES = "vocab.txt", "merges.txt"
 
 _MERGED_ID = re.compile(r"[0-9]{1,10}", re.ASCII)
 _ID = re.compile(rb"\t([0-9]{1,10})(\r?\n|\r?\Z)")
@@ -81,7 +81,7 @@ def matches(path: Path, head: bytes) -> bool:
     """Return whether a folder holds the two files; files with other names are recognized by their content."""
     if (path / VOCAB_FILE).is_file():
         return True
-    files = [path / name for name in _NAMES_OF_OTHERS]
+    files = [path / name for name in _FOREIGN_FILES]
     if not all(map(Path.is_file, files)):
         return False
     with open_regular(files[0]) as vocab, open_regular(files[1]) as merges:
@@ -95,8 +95,8 @@ def read(path: Path, hints: Hints) -> Definition:
     token unless these are given.
     """
     names = VOCAB_FILE, MERGES_FILE
-    if not (path / VOCAB_FILE).exists() and (path / _NAMES_OF_OTHERS[0]).exists():
-        names = _NAMES_OF_OTHERS
+    if not (path / VOCAB_FILE).exists() and (path / _FOREIGN_FILES[0]).exists():
+        names = _FOREIGN_FILES
     vocab_file, merges_file = (path / name for name in names)
     sidecar = read_sidecar(vocab_file)
     if sidecar is None and hints.pattern == "auto":

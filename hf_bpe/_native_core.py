@@ -29,9 +29,9 @@ def native_core() -> ModuleType | None:
         return importlib.import_module("hf_bpe._native")
     except ImportError as error:
         if choice == "native":
-            raise ImportError(f"HF_BPE_ENGINE is native, but {_what_is_missing(error)}") from error
+            raise ImportError(f"HF_BPE_ENGINE is native, but {_missing_core(error)}") from error
         warn_caller(
-            f"{_what_is_missing(error)}, or set HF_BPE_ENGINE=reference to silence this warning. Plain Python trains, "
+            f"{_missing_core(error)}, or set HF_BPE_ENGINE=reference to silence this warning. Plain Python trains, "
             "encodes, decodes, loads, saves and converts with the same results, many times slower; all else needs the "
             "core",
             RuntimeWarning,
@@ -39,7 +39,7 @@ def native_core() -> ModuleType | None:
         return None
 
 
-def _what_is_missing(error: ImportError) -> str:
+def _missing_core(error: ImportError) -> str:
     """Return why there is no core, and how to get it."""
     sources, installed = Path(__file__).resolve().parent, _installed_package()
     if installed is not None and installed != sources:

@@ -126,26 +126,26 @@ class TokenTable:
         return row.astype(np.int64, copy=False)
 
 
-_of_pipelines: WeakKeyDictionary[Pipeline, TokenTable] = WeakKeyDictionary()
-_of_others: WeakKeyDictionary[Any, tuple[object, TokenTable]] = WeakKeyDictionary()
+_pipeline_tables: WeakKeyDictionary[Pipeline, TokenTable] = WeakKeyDictionary()
+_backend_tables: WeakKeyDictionary[Any, tuple[object, TokenTable]] = WeakKeyDictionary()
 
 
 def token_table(tokenizer: object) -> TokenTable:
     """Return the table of a tokenizer, which is made once; for its kinds and for errors see `token_bytes`."""
     pipeline = tokenizer if isinstance(tokenizer, Pipeline) else getattr(tokenizer, "_decoding_pipeline", None)
     if isinstance(pipeline, Pipeline):
-        table = _of_pipelines.get(pipeline)
+        table = _pipeline_tables.get(pipeline)
         if table is None:
             special = np.frombuffer(pipeline.skipped(True), bool)
-            table = _of_pipelines[pipeline] = TokenTable(pipeline.decoder.contents, special, pipeline.decoder)
+            table = _pipeline_tables[pipeline] = TokenTable(pipeline.decoder.contents, special, pipeline.decoder)
         return table
     backend = getattr(tokenizer, "__dict__", {}).get("_tokenizer")
     if not isinstance(backend, Tokenizer):
         raise wrong_type("tokenizer", "a tokenizer of hf_bpe or a fast tokenizer of transformers", tokenizer)
-    state = _state_of(backend)
-    entry = _of_others.get(tokenizer)
+    state = _backend_state(backend)
+    entry = _backend_tables.get(tokenizer)
     if entry is None or entry[0] != state:
-        entry = _of_others[tokenizer] = state, _table_of_backend(backend)
+        entry = _backend_tables[tokenizer] = state, _table_of_backend(backend)
     return entry[1]
 
 
@@ -167,7 +167,7 @@ def _table_of_backend(backend: Tokenizer) -> TokenTable:
     return TokenTable(decoder.contents, special, decoder)
 
 
-def _state_of(backend: Tokenizer) -> object:
+def _backend_state(backend: Tokenizer) -> object:
     """Return a value that differs once a backend has changed, unless only between the tokens that are sampled."""
     size = backend.get_vocab_size(with_added_tokens=True)
     probes = [backend.id_to_token(size * number // _PROBES) for number in range(_PROBES)]

@@ -116,7 +116,7 @@ def prefix_map(teacher: object, student: object) -> PrefixMap:
     """
     first, second = token_table(teacher), token_table(student)
     prefixes = first.longest_prefixes(second)
-    _take_special(prefixes, first, second)
+    _match_special_tokens(prefixes, first, second)
     return PrefixMap(prefixes, _sizes(prefixes, second), second.size)
 
 
@@ -124,7 +124,7 @@ def _equal(a: TokenTable, b: TokenTable) -> Numbers:
     """Return for each id of `a` the id of the same token of `b`; -1 if there is none."""
     matches = a.longest_prefixes(b)
     matches[_sizes(matches, b) != a.sizes] = -1
-    _take_special(matches, a, b)
+    _match_special_tokens(matches, a, b)
     return matches
 
 
@@ -135,7 +135,7 @@ def _sizes(matches: Numbers, table: TokenTable) -> Numbers:
     return sizes
 
 
-def _take_special(matches: Numbers, a: TokenTable, b: TokenTable) -> None:
+def _match_special_tokens(matches: Numbers, a: TokenTable, b: TokenTable) -> None:
     """Match special tokens of `a` to special tokens of `b` with the same content only."""
     ids = {b.token(token_id): token_id for token_id in np.flatnonzero(b.is_special).tolist()}
     matches[a.is_special] = [ids.get(a.token(token_id), -1) for token_id in np.flatnonzero(a.is_special).tolist()]

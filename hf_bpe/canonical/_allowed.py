@@ -172,7 +172,7 @@ class AllowedTokens:
                 break
         return text
 
-    def number_of_settled(self, ids: Sequence[int]) -> int | None:
+    def num_settled(self, ids: Sequence[int]) -> int | None:
         """Return how many ids precede a place at which text may be cut whatever follows; None if an id spans it."""
         if self._model.pattern is None:
             return next((at for at in range(len(ids), 0, -1) if ids[at - 1] in self._added), 0)

@@ -107,7 +107,7 @@ class CanonicalIds:
         # Before the last place at which the text up to there may be cut, nothing depends on what follows.
         data = self._bytes(row[:first])
         cut = self._encoder.find_last_cut(data, self._options)
-        stop = longest = start = self._number_of_kept(row[:first], data[:cut]) or 0
+        stop = longest = start = self._num_canonical(row[:first], data[:cut]) or 0
         while stop < len(row):
             stop += 1
             data = self._bytes(row[start:stop])
@@ -120,7 +120,7 @@ class CanonicalIds:
             if cut == 0 and len(data) > _MIN_UNCUT:
                 cut = len(decoded[0][: self._settled_cuts.find_last(decoded[0])].encode())
             if cut > 0:
-                kept = self._number_of_kept(row[start:stop], data[:cut])
+                kept = self._num_canonical(row[start:stop], data[:cut])
                 if kept is None:
                     break
                 start += kept
@@ -240,7 +240,7 @@ class CanonicalIds:
         except ValueError as error:
             return error
 
-    def _number_of_kept(self, ids: list[int], data: bytes) -> int | None:
+    def _num_canonical(self, ids: list[int], data: bytes) -> int | None:
         """Return how many of the first ids are the canonical ids of data; None if ids do not begin so."""
         kept = self._encoder.encode(data, self._options)
         # Added tokens may strip white space that ids have.
@@ -267,7 +267,7 @@ def _kept_in_all(allowed: AllowedTokens, ids: list[int]) -> int:
     begin with stays. Sequences whose last token has begun at the same place differ in nothing else, so there are at
     most about as many as the longest token has bytes.
     """
-    start = allowed.number_of_settled(ids)
+    start = allowed.num_settled(ids)
     if start is None:
         raise ValueError("prompt_ids: expected canonical ids; give what recanonicalize returns")
     tail = ids[start:]

@@ -64,11 +64,11 @@ class InterruptibleCommand(_Command, TyperCommand):
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt as interrupt:
-                interrupt.args = (_what_is_kept(ctx),)
+                interrupt.args = (_kept_work(ctx),)
                 raise
 
 
-def _what_is_kept(ctx: Any) -> str:
+def _kept_work(ctx: Any) -> str:
     """Return what an interrupted command leaves, and how to resume it."""
     if "work_dir" not in ctx.params or (ctx.params.get("output", "") is None and ctx.params["work_dir"] is None):
         return "nothing was written"

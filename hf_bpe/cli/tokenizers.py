@@ -49,7 +49,7 @@ _ROLE_OPTIONS: Options = {
 }
 
 _SUFFIXES = frozenset((".gguf", ".tiktoken", ".model"))
-_MAX_BESIDE = 1000  # how many names beside a missing one are looked at
+_MAX_NEIGHBORS = 1000  # how many names beside a missing one are looked at
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
 _FILE_SUFFIXES = _SUFFIXES | {".json", ".txt"}  # of files with a tokenizer, not of repositories
@@ -147,7 +147,7 @@ def existing(source: str) -> Path:
 def _closest_tokenizer(path: Path) -> Path | None:
     """Return the tokenizer in the same folder whose name is most like that of a path that does not exist."""
     try:
-        beside = [*islice(path.parent.iterdir(), _MAX_BESIDE)]
+        beside = [*islice(path.parent.iterdir(), _MAX_NEIGHBORS)]
     except OSError:
         return None
     names = [each.name for each in beside if (each / "tokenizer.json").is_file() or each.suffix in _SUFFIXES]

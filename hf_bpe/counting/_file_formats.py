@@ -154,7 +154,7 @@ def read_json_lines(policy: ErrorPolicy) -> Iterator[Document]:
         else:
             text = row.get(column) if isinstance(row, dict) else None
             if not isinstance(text, str):
-                got = _what_is(row, column) if isinstance(row, dict) else type(row).__name__
+                got = _describe_value(row, column) if isinstance(row, dict) else type(row).__name__
                 problem = f"expected a JSON object with a string as {column!r}, got {got}"
             else:
                 wrong = _read_values(policy, row) if policy.copied else None
@@ -234,7 +234,7 @@ def _read_lines(policy: ErrorPolicy) -> Iterator[bytes | None]:
         yield b"".join(begun)
 
 
-def _what_is(row: dict[str, Any], column: str) -> str:
+def _describe_value(row: dict[str, Any], column: str) -> str:
     if column not in row:
         return f"an object with {_names(row)}; give the column of the text"
     return "null" if row[column] is None else type(row[column]).__name__
@@ -319,7 +319,7 @@ def read_dataset(policy: ErrorPolicy) -> Iterator[Document]:
         if isinstance(row.get(column), (str, bytes)):
             yield row[column]
         else:
-            policy.leave_out(f"row {number}", f"expected a string as {column!r}, got {_what_is(row, column)}")
+            policy.leave_out(f"row {number}", f"expected a string as {column!r}, got {_describe_value(row, column)}")
 
 
 def read_iterable(policy: ErrorPolicy) -> Iterator[Document]:

@@ -36,7 +36,7 @@ class AddedTokenTuple(NamedTuple):
     single_word: bool
 
     @classmethod
-    def of(cls, token_id: int, token: AddedToken) -> AddedTokenTuple:
+    def from_added_token(cls, token_id: int, token: AddedToken) -> AddedTokenTuple:
         """Return the tuple of an added token."""
         flags = token.special, token.normalized, token.lstrip, token.rstrip, token.single_word
         return cls(token.content, token_id, *flags)
@@ -185,4 +185,4 @@ def characters_of_bytes(text: str) -> tuple[list[int], list[int]]:
 
 def as_tuples(added_tokens: Iterable[tuple[int, AddedToken]]) -> tuple[AddedTokenTuple, ...]:
     """Return added tokens as tuples."""
-    return tuple(AddedTokenTuple.of(token_id, token) for token_id, token in added_tokens)
+    return tuple(AddedTokenTuple.from_added_token(token_id, token) for token_id, token in added_tokens)

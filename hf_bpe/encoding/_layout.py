@@ -56,7 +56,7 @@ class Layout:
     pad_id: int = NO_ID
 
     @classmethod
-    def of_texts(cls, ids: Ids, offsets: Numbers, per_row: int, template: TemplateIds) -> Layout:
+    def from_offsets(cls, ids: Ids, offsets: Numbers, per_row: int, template: TemplateIds) -> Layout:
         """Return rows of sequences, neither truncated nor padded, that begin at the offsets and end at the last."""
         return cls(ids, np.stack([offsets[:-1], offsets[1:]], axis=1).reshape(-1, per_row, 2), template)
 

@@ -121,7 +121,7 @@ class EncodedTexts(NamedTuple):
         """Return the rows of a call, neither truncated nor padded, each of one or two sequences."""
         ids, offsets = self.encoder.encode_to_numpy(self.texts, self.options, default_threads())
         starts = offsets if self.bounds is None else offsets[self.bounds]
-        return Layout.of_texts(ids, starts, per_row, template)
+        return Layout.from_offsets(ids, starts, per_row, template)
 
     def places(self) -> Numbers:
         """Return (begin, end, word) of each id."""
@@ -180,9 +180,9 @@ class Encodings(Sequence[Encoding]):
         tokens = dict(zip(ids, self._to_tokens(ids), strict=True))
         type_ids = [self._type_ids(layout, row) for row in range(len(self))]
         return Encodings, (
-            *(partial(_given, layout), partial(_given, self._places)),
-            *(partial(_row_of, type_ids), partial(_look_up, tokens), self._trim),
-            *(partial(_given, self._matched), dict(self._contents), self._shows_matched),
+            *(partial(_fixed_value, layout), partial(_fixed_value, self._places)),
+            *(partial(_row_value, type_ids), partial(_look_up, tokens), self._trim),
+            *(partial(_fixed_value, self._matched), dict(self._contents), self._shows_matched),
         )
 
     def __len__(self) -> int:
@@ -306,11 +306,11 @@ _SPACES = WHITE_SPACE + to_printable(b" ")
 # What encodings that were pickled are made of, instead of functions of the tokenizer.
 
 
-def _given(value: Value, *_: object) -> Value:
+def _fixed_value(value: Value, *_: object) -> Value:
     return value
 
 
-def _row_of(rows: list[list[int]], _: Layout, row: int) -> list[int]:
+def _row_value(rows: list[list[int]], _: Layout, row: int) -> list[int]:
     return rows[row]
 
 

@@ -80,12 +80,12 @@ def encode_utf8(
     prepared = as_prepared(encoder)
 
     def encode(numbers: list[int], are_changed: int) -> tuple[Ids, Numbers]:
-        of_these = options.for_parts((number, 0) for number in numbers)
+        chosen = options.for_parts((number, 0) for number in numbers)
         if prepared is not None and not are_changed:
-            return encode_utf8(prepared.unchanged_encoder, (data, begins[numbers], ends[numbers]), of_these, threads)
+            return encode_utf8(prepared.unchanged_encoder, (data, begins[numbers], ends[numbers]), chosen, threads)
         view = memoryview(data).cast("B")
         spans = zip(begins[numbers].tolist(), ends[numbers].tolist(), strict=True)
-        return encoder.encode_to_numpy([bytes(view[begin:end]) for begin, end in spans], of_these, threads)
+        return encoder.encode_to_numpy([bytes(view[begin:end]) for begin, end in spans], chosen, threads)
 
     changed = None if prepared is None else prepared.preparation.changed_spans(data, begins, ends)
     return encode_each(are_among(range(len(begins)) if changed is None else changed, len(begins)), encode)
@@ -166,7 +166,7 @@ def _layout(encoder: Encoder, texts: list[AnyText], options: Options, threads: i
     from hf_bpe.encoding._layout import Layout  # imports numpy
 
     template, limit, padding = shape
-    return Layout.of_texts(*encoder.encode_to_numpy(texts, options, threads), 1, template).arranged(limit, padding)
+    return Layout.from_offsets(*encoder.encode_to_numpy(texts, options, threads), 1, template).arranged(limit, padding)
 
 
 def lacks_bytes(encoder: Encoder) -> bool:

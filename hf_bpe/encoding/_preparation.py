@@ -69,7 +69,7 @@ class Preparation:
         )
 
     @classmethod
-    def of_model(cls, model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...]) -> Preparation:
+    def from_model(cls, model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...]) -> Preparation:
         """Return the step that applies a model's normalizer before an encoder that ignores it."""
         return cls(model.normalization, added_tokens, tells_starts=tells_starts(model))
 

@@ -47,7 +47,7 @@ class PreparedEncoder(Encoder):
     # What pickle calls, with the model and the added tokens
     rebuild: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Encoder]
     # What makes the step, of the model and the added tokens
-    prepare: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Preparation] = Preparation.of_model
+    prepare: Callable[[BPEModel, tuple[AddedTokenTuple, ...]], Preparation] = Preparation.from_model
     added_tokens: tuple[AddedTokenTuple, ...] = ()  # the added tokens
     store: object = None  # a native prefix cache
     preparation: Preparation = field(init=False)  # the step before encoding
@@ -120,8 +120,8 @@ class PreparedEncoder(Encoder):
         ids = []
         for segment in self.preparation.segments(as_str(text), options):
             if segment.token_id is None:
-                of_segment = self._options(options, [(0, segment)], is_first=segment.start == 0)
-                ids += self.segment_encoder.encode(segment.data, of_segment)
+                segment_options = self._options(options, [(0, segment)], is_first=segment.start == 0)
+                ids += self.segment_encoder.encode(segment.data, segment_options)
             else:
                 ids.append(segment.token_id)
         return ids
@@ -137,14 +137,14 @@ class PreparedEncoder(Encoder):
 
         def encode(numbers: list[int], are_changed: int) -> Encoded:
             encode = self._encode_segments if are_changed else self.unchanged_encoder.encode_to_numpy
-            of_these = options.for_parts((number, 0) for number in numbers)
-            return encode([texts[number] for number in numbers], of_these, threads)
+            chosen_options = options.for_parts((number, 0) for number in numbers)
+            return encode([texts[number] for number in numbers], chosen_options, threads)
 
         return encode_each(are_among(changed, len(texts)), encode)
 
     def _encode_segments(self, texts: list[AnyText], options: Options, threads: int) -> Encoded:
         prepared = [[*self.preparation.segments(as_str(text), options)] for text in texts]
-        segments = [(number, segment) for number, of_text in enumerate(prepared) for segment in of_text]
+        segments = [(number, segment) for number, text_segments in enumerate(prepared) for segment in text_segments]
         are_alike = not (self.preparation.tells_starts or options.continued)
         kinds = [
             _ADDED if segment.token_id is not None else _FIRST if are_alike or segment.start == 0 else _LATER
@@ -155,9 +155,9 @@ class PreparedEncoder(Encoder):
             these = [segments[at] for at in chosen]
             if kind == _ADDED:
                 return np.array([segment.token_id for _, segment in these], np.uint32), np.arange(len(these) + 1)
-            of_these = self._options(options, these, is_first=kind == _FIRST)
+            chosen_options = self._options(options, these, is_first=kind == _FIRST)
             # All in one batch, which threads may share.
-            return self.segment_encoder.encode_to_numpy([segment.data for _, segment in these], of_these, threads)
+            return self.segment_encoder.encode_to_numpy([segment.data for _, segment in these], chosen_options, threads)
 
         ids, offsets = encode_each(np.array(kinds, np.uint8), encode)
         return ids, offsets[np.cumsum([0, *map(len, prepared)])]
@@ -189,8 +189,8 @@ class PreparedEncoder(Encoder):
                 ids = np.array([segment.token_id], np.uint32)
                 places = np.array([[offsets[segment.start], offsets[segment.stop], 0]])
             else:
-                of_segment = self._options(options, [(0, segment)], is_first=segment.start == 0)
-                ids, _, places = self.segment_encoder.encode_with_offsets([segment.data], of_segment)
+                segment_options = self._options(options, [(0, segment)], is_first=segment.start == 0)
+                ids, _, places = self.segment_encoder.encode_with_offsets([segment.data], segment_options)
                 places[:, 0] = offsets[segment.start] + np.asarray(segment.begins)[places[:, 0]]
                 places[:, 1] = offsets[segment.start] + np.asarray(segment.ends)[places[:, 1] - 1]
             places[:, 2] += part

@@ -97,9 +97,9 @@ class ReferenceEncoder(Encoder):
             if added is not None:
                 pre_tokens = [([added], [(offsets[start], offsets[stop])])]
             elif self._characters is not None:
-                pre_tokens = self._of_characters(repaired[start:stop], start, offsets, options)
+                pre_tokens = self._character_pre_tokens(repaired[start:stop], start, offsets, options)
             else:
-                pre_tokens = self._of_bytes(repaired[start:stop], offsets[start], options)
+                pre_tokens = self._byte_pre_tokens(repaired[start:stop], offsets[start], options)
             for ids_of_part, spans in pre_tokens:
                 part = next(parts)
                 ids += ids_of_part
@@ -109,7 +109,7 @@ class ReferenceEncoder(Encoder):
             places = [(begins[begin], ends[end - 1], part) for begin, end, part in places]
         return ids, places
 
-    def _of_bytes(self, text: str, lowest: int, options: Options) -> Iterator[PreTokenIds]:
+    def _byte_pre_tokens(self, text: str, lowest: int, options: Options) -> Iterator[PreTokenIds]:
         """Yield the pre-tokens of text between added tokens, whose first byte is at `lowest`."""
         assert self._bytes is not None
         data = utf8(text)
@@ -117,11 +117,11 @@ class ReferenceEncoder(Encoder):
         at = lowest - (len(segment) - len(data))  # a prefix space has the position of the first character
         for pre_token, ids in self._bytes.pre_tokens(segment, options.dropout, at):
             begin, least = at + pre_token.start, max(at + pre_token.lowest, lowest)
-            spans = self._spans_of_bytes(pre_token.data, ids)
+            spans = self._byte_spans(pre_token.data, ids)
             spans = [(max(begin + first, least), max(begin + last + 1, least + 1)) for first, last in spans]
             yield self._bytes.replace_missing(ids, options.unknown_id), spans
 
-    def _spans_of_bytes(self, word: bytes, ids: list[int]) -> list[Span]:
+    def _byte_spans(self, word: bytes, ids: list[int]) -> list[Span]:
         """Return the first and the last byte of each id in its word, without ids of dropped bytes.
 
         If bytes are dropped, `tokenizers` counts the bytes that stay from the beginning of the word, in the UTF-8 of
@@ -135,7 +135,9 @@ class ReferenceEncoder(Encoder):
         ends = accumulate(map(len, tokens))
         return [(numbers[end - len(token)], numbers[end - 1]) for end, token in zip(ends, tokens, strict=True)]
 
-    def _of_characters(self, text: str, start: int, offsets: list[int], options: Options) -> Iterator[PreTokenIds]:
+    def _character_pre_tokens(
+        self, text: str, start: int, offsets: list[int], options: Options
+    ) -> Iterator[PreTokenIds]:
         """Yield the pre-tokens of text between added tokens, from the character `start` on."""
         assert self._characters is not None
         if options.dropout is not None:

@@ -60,7 +60,7 @@ _model_state = attrgetter(
 )
 
 
-def sizes_of(backend: Tokenizer) -> tuple[int, int]:
+def vocab_sizes(backend: Tokenizer) -> tuple[int, int]:
     """Return the numbers of tokens without added tokens and with them; takes 7 µs for 256 added tokens."""
     return backend.get_vocab_size(with_added_tokens=False), backend.get_vocab_size(with_added_tokens=True)
 

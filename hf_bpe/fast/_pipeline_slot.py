@@ -17,8 +17,8 @@ from hf_bpe.fast._backend_state import (
     Components,
     is_held_elsewhere,
     remembered_as_special,
-    sizes_of,
     state_of_tokens,
+    vocab_sizes,
 )
 from hf_bpe.fast._fast_pipeline import FastPipeline, verify_pipeline
 from hf_bpe.normalizers._backend import panics_as_errors
@@ -63,10 +63,10 @@ class _Snapshot:
     tokens: tuple[object, ...]  # the state of its tokens
 
 
-def _state_of(backend: Tokenizer) -> tuple[Components, tuple[object, ...], tuple[Any, ...]]:
+def _read_state(backend: Tokenizer) -> tuple[Components, tuple[object, ...], tuple[Any, ...]]:
     """Return handles of the components, their state, and the state of the tokens."""
     components = Components(backend)
-    return components, components.state(), (sizes_of(backend), *state_of_tokens(backend))
+    return components, components.state(), (vocab_sizes(backend), *state_of_tokens(backend))
 
 
 # Methods of transformers that read `_tokenizer`, and neither keep nor return it or a part of it. Without this list, and
@@ -166,7 +166,7 @@ class PipelineSlot:
             self.is_exposed = False
             if snapshot.backend is not backend or is_held_elsewhere(attributes, self._sibling_attributes(attributes)):
                 self.is_exposed, self.is_sealed = True, False
-            components, states, tokens = _state_of(backend)
+            components, states, tokens = _read_state(backend)
             if (states, tokens) != (snapshot.states, snapshot.tokens):
                 return self._renewed(backend)
             # Not in each call, as it takes 5 µs for each added token, of which Gemma 3 has 6,415.
@@ -203,13 +203,13 @@ class PipelineSlot:
         """
         for _ in range(_TRIES):
             self.is_exposed = True
-            components, states, tokens = _state_of(backend)
+            components, states, tokens = _read_state(backend)
             pipeline, error = None, None
             try:
                 pipeline = verified_pipeline(backend) if has_pipeline else None
             except ValueError as raised:
                 error = raised
-            is_unchanged = (states, tokens) == _state_of(backend)[1:]
+            is_unchanged = (states, tokens) == _read_state(backend)[1:]
             if is_unchanged and error is None:
                 self._snapshot = _Snapshot(backend, pipeline, components, states, tokens)
             if error is None:

@@ -31,7 +31,7 @@ class AddedTokens(NamedTuple):
     newly_special: Sequence[AddedToken] = ()  # which the last call made special
 
     @classmethod
-    def of(cls, tokens: dict[int, AddedToken], vocab: Mapping[str, int]) -> AddedTokens:
+    def from_tokens(cls, tokens: dict[int, AddedToken], vocab: Mapping[str, int]) -> AddedTokens:
         """Return the tokens with what follows from them; `vocab` is printable token → id of the model."""
         ids = {token.content: token_id for token_id, token in tokens.items()}
         return cls(tokens, ids, len(vocab) + sum(token not in vocab for token in ids))  # as many as `get_vocab()` has
@@ -139,7 +139,7 @@ class NamedTokens(NamedTuple):
     extra: list[str | AddedToken]  # those without a name
 
     @classmethod
-    def of(cls, settings: SettingValues) -> NamedTokens:
+    def from_settings(cls, settings: SettingValues) -> NamedTokens:
         """Find the special tokens in settings.
 
         Source: `PreTrainedTokenizerBase.__init__` of transformers 5.24.

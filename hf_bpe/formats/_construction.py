@@ -78,11 +78,11 @@ def assemble(arguments: SettingValues) -> Parts:
     """Return the parts of the tokenizer that `BPETokenizer` makes of its arguments, which are checked."""
     settings = {**arguments}
     model, *files = (settings.pop(name, None) for name in ("model", "vocab_file", "merges_file"))
-    of_model = {name: settings.pop(name, _DEFAULTS.get(name)) for name in setting_names(Owner.MODEL)}
-    of_model["pattern"] = Pattern.parse(of_model["pattern"])
-    of_model["normalizer"] = Normalizer.parse(of_model["normalizer"]).canonical
+    model_settings = {name: settings.pop(name, _DEFAULTS.get(name)) for name in setting_names(Owner.MODEL)}
+    model_settings["pattern"] = Pattern.parse(model_settings["pattern"])
+    model_settings["normalizer"] = Normalizer.parse(model_settings["normalizer"]).canonical
     listed = settings.pop("added_tokens_decoder", {})
-    model, printable_vocab = find_model(model, files, of_model, listed.values(), settings.get("tokenizer_file"))
+    model, printable_vocab = find_model(model, files, model_settings, listed.values(), settings.get("tokenizer_file"))
     own = {name: settings.pop(name, SETTINGS[name].default) for name in setting_names(Owner.OURS)}
     template, adds_bos, adds_eos = own.pop("template"), *(settings.pop(name, None) for name in BOS_EOS_FLAGS)
     check_prefix_space(model.pre_tokenizer, own["add_prefix_space"])
@@ -93,8 +93,8 @@ def assemble(arguments: SettingValues) -> Parts:
     if END_OF_TEXT in model.special_tokens:
         settings.setdefault("bos_token", END_OF_TEXT)
         settings.setdefault("eos_token", END_OF_TEXT)
-    special = NamedTokens.of(settings)
-    added = _all_added_tokens(model, vocab, AddedTokens.of(dict(listed), vocab), special, settings)
+    special = NamedTokens.from_settings(settings)
+    added = _all_added_tokens(model, vocab, AddedTokens.from_tokens(dict(listed), vocab), special, settings)
     special = special._replace(extra=[*special.extra, *added.newly_special])
     names, template = special.contents, as_template(template)
     if (pattern := settings.pop("special_tokens_pattern", None)) is not None:
@@ -116,7 +116,7 @@ def _all_added_tokens(
     added = listed.with_tokens(missing, True, contents, vocab)
     named = [token for token in special_tokens_in(settings) if isinstance(token, AddedToken)]
     flags = {added.ids[token.content]: as_special(token) for token in named}
-    added = AddedTokens.of({**added.tokens, **flags}, vocab)
+    added = AddedTokens.from_tokens({**added.tokens, **flags}, vocab)
     # If the unnamed special tokens are given, added tokens need no other mark.
     marked = {*contents, *(added.ids if "extra_special_tokens" in settings else ())}
     unmarked = [each for each in model.special_tokens if each not in marked]
@@ -132,7 +132,7 @@ def changed_settings(
 ) -> dict[str, Any]:
     """Return the settings of a tokenizer that are not the default."""
     limit = model_max_length if model_max_length is not None and model_max_length < 10**20 else None
-    renamed = {"model_specific_special_tokens", *NamedTokens.of(settings).names}  # may have changed
+    renamed = {"model_specific_special_tokens", *NamedTokens.from_settings(settings).names}  # may have changed
     settings = {name: value for name, value in settings.items() if name not in renamed}
     settings |= {**dict.fromkeys(NAMED_TOKENS), **names, "model_max_length": limit}
     is_implied = {*extra} == {*special_without_name(added_tokens, settings)}
@@ -146,7 +146,7 @@ def changed_settings(
 
 def with_named_tokens(definition: Definition) -> Definition:
     """Return a definition in which every named token is an added token, as loading its folder makes it."""
-    if {*NamedTokens.of(definition.settings).all}.issubset(map(str, definition.added_tokens.values())):
+    if {*NamedTokens.from_settings(definition.settings).all}.issubset(map(str, definition.added_tokens.values())):
         return definition
     return assemble(check_arguments(constructor_arguments(definition))).definition
 

@@ -151,7 +151,7 @@ class CharacterDecoder(Decoder):
         self._tokens = dict(zip(model.vocab, texts, strict=True)) | {**unused, **added}
         kinds = [decoder["type"] for decoder in decoders]
         self.is_by_tokens = _BY_TOKENS.fullmatch("".join(f"{kind} " for kind in kinds)) is not None
-        self._of_tokens = [each for each in decoders if each["type"] in ("Replace", "Metaspace")]
+        self._token_decoders = [each for each in decoders if each["type"] in ("Replace", "Metaspace")]
         # A first token before it stands for what the first token of a text is not.
         self.marks_first = any(each["type"] == "Metaspace" and each["prepend_scheme"] != "never" for each in decoders)
         self.has_bytes = "ByteFallback" in kinds
@@ -201,7 +201,7 @@ class CharacterDecoder(Decoder):
     def token_bytes(self, token_id: int, *, is_first: bool) -> tuple[bytes, bool]:
         data = self._bytes[token_id]
         if is_first and self.marks_first:
-            data = self._as_bytes(decode_tokens(self._of_tokens, [self._tokens[token_id]]))
+            data = self._as_bytes(decode_tokens(self._token_decoders, [self._tokens[token_id]]))
         return data, self.has_bytes and is_byte(self._replaced([self._tokens[token_id]])[0]) is not None
 
     def string(self, tokens: Sequence[str], errors: str) -> str:
@@ -220,7 +220,7 @@ class CharacterDecoder(Decoder):
         return decode_tokens(self._decoders, kept)
 
     def _replaced(self, tokens: Sequence[str]) -> list[str]:
-        return apply_decoders(self._of_tokens, ["", *tokens])[1:]  # after a token, so that none is the first
+        return apply_decoders(self._token_decoders, ["", *tokens])[1:]  # after a token, so that none is the first
 
     def _as_bytes(self, text: str) -> bytes:
         byte = is_byte(text) if self.has_bytes else None

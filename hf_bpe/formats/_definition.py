@@ -96,8 +96,8 @@ class Definition:
     @property
     def tokens_added_later(self) -> dict[int, AddedToken]:
         """The added tokens that the model does not have."""
-        of_model = {*self.model.token_arrays.numbers}
-        return {token_id: token for token_id, token in self.added_tokens.items() if token_id not in of_model}
+        model_ids = {*self.model.token_arrays.numbers}
+        return {token_id: token for token_id, token in self.added_tokens.items() if token_id not in model_ids}
 
     @property
     def size(self) -> int:

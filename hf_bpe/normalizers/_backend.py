@@ -53,8 +53,8 @@ class Backend:
         """The normalizers of `tokenizers` that apply all steps, all but the first, and so on."""
         from tokenizers import normalizers  # takes time to import, and most text does not need it
 
-        made = [*map(_made, self._steps)]
-        return [normalizers.Sequence(made[first:]) for first in range(max(1, len(made)))]
+        steps = [*map(_make_normalizer, self._steps)]
+        return [normalizers.Sequence(steps[first:]) for first in range(max(1, len(steps)))]
 
     def apply(self, text: str) -> str:
         """Return the normalized text; a ValueError if there is no defined result, or it could be longer than 1 GiB."""
@@ -157,7 +157,7 @@ def _apply_step(step: Step, text: str) -> str | None:
     return text.lower() if kind == "Lowercase" else text
 
 
-def _made(step: Step) -> Normalizer:
+def _make_normalizer(step: Step) -> Normalizer:
     """Return the normalizer of `tokenizers` for a step."""
     from tokenizers import Regex, normalizers
 
@@ -165,5 +165,5 @@ def _made(step: Step) -> Normalizer:
     if step["type"] == "Replace":
         [(syntax, text)] = step["pattern"].items()
         arguments[0] = Regex(text) if syntax == "Regex" else text
-    made: Normalizer = getattr(normalizers, step["type"])(*arguments)
-    return made
+    normalizer: Normalizer = getattr(normalizers, step["type"])(*arguments)
+    return normalizer

@@ -255,24 +255,24 @@ def _canonical_expression(pattern: str) -> str:
             f"pattern {pattern!r:.80} is not known: {advice}{'Expected' if advice else 'expected'} one of {names}, or "
             "a regular expression"
         )
-    if (name := _NAME_OF.get(pattern)) is not None:
+    if (name := _NAMES_BY_EXPRESSION.get(pattern)) is not None:
         return name
     try:
         tree = _tree(pattern)
     except ValueError as error:
         raise ValueError(f"pattern {pattern[:80]!r} cannot be used: {error}") from None
-    return _names_of_trees().get(tree) or pattern
+    return _names_by_tree().get(tree) or pattern
 
 
 def _canonical_chain(chain: PreTokenizer) -> str | None:
     for stage in chain.stages:
-        if isinstance(stage, Split) and not stage.is_literal and stage.expression not in _NAME_OF:
+        if isinstance(stage, Split) and not stage.is_literal and stage.expression not in _NAMES_BY_EXPRESSION:
             try:
                 _tree(stage.expression)
             except ValueError as error:
                 raise ValueError(f"Split: {stage.expression[:80]!r} cannot be used: {error}") from None
-    if chain in _NAMES_OF_CHAINS:
-        return _NAMES_OF_CHAINS[chain]
+    if chain in _NAMES_BY_CHAIN:
+        return _NAMES_BY_CHAIN[chain]
     *earlier, last = chain.stages
     if isinstance(last, Metaspace):
         return chain.canonical
@@ -280,7 +280,7 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
         return _BUILT_IN[last]
     only = earlier[0] if len(earlier) == 1 and last == ByteLevel() else None
     if isinstance(only, Split) and not only.is_literal:
-        name = _NAME_OF.get(only.expression) or _names_of_trees().get(_tree(only.expression))
+        name = _NAMES_BY_EXPRESSION.get(only.expression) or _names_by_tree().get(_tree(only.expression))
         # A named pattern matches all text, so keeping only the matches leaves nothing out.
         if name is not None and (only.behavior, only.invert) in (("Isolated", False), ("Removed", True)):
             # Files of cl100k and of Llama 3, which cut identically, have one expression and differ in this only.
@@ -288,11 +288,11 @@ def _canonical_chain(chain: PreTokenizer) -> str | None:
         if only == Split(only.expression) and not _LIKE_A_NAME.fullmatch(only.expression):
             return only.expression
         return chain.canonical
-    return _names_of_chains().get(_with_trees(chain), chain.canonical)
+    return _names_by_chain_of_trees().get(_with_trees(chain), chain.canonical)
 
 
-_NAME_OF = {**SPELLINGS, **{expression: name for name, expression in PATTERNS.items()}}
-_NAMES_OF_CHAINS = {chain: name for name, chain in CHAINS.items()}
+_NAMES_BY_EXPRESSION = {**SPELLINGS, **{expression: name for name, expression in PATTERNS.items()}}
+_NAMES_BY_CHAIN = {chain: name for name, chain in CHAINS.items()}
 _LIKE_JSON = re.compile(r'\s*\{\s*"type"')
 _LIKE_A_NAME = re.compile(r"[\w.-]*")
 _BUILT_IN: dict[Stage, str | None] = {ByteLevel(use_regex=True): "gpt2", ByteLevel(): None}
@@ -315,12 +315,12 @@ def _with_trees(chain: PreTokenizer) -> tuple[object, ...]:
 
 
 @lru_cache(maxsize=1)
-def _names_of_trees() -> dict[object, str]:
-    return {_tree(expression): name for expression, name in _NAME_OF.items()}
+def _names_by_tree() -> dict[object, str]:
+    return {_tree(expression): name for expression, name in _NAMES_BY_EXPRESSION.items()}
 
 
 @lru_cache(maxsize=1)
-def _names_of_chains() -> dict[tuple[object, ...], str]:
+def _names_by_chain_of_trees() -> dict[tuple[object, ...], str]:
     return {_with_trees(chain): name for name, chain in CHAINS.items()}
 
 

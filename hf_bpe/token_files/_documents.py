@@ -132,7 +132,7 @@ class DocumentEncoder(NamedTuple):
                 random = self.random._replace(first_text=(number << _RECORD_BITS) + done)
                 options = random.options(self.options, len(texts))
                 if self.separator and any(_holds(text, self.separator) for text in texts):
-                    _tell_of_separators(self.separator)
+                    _log_separators(self.separator)
                 kept = None
                 if any(row.no_loss for row in rows):
                     ids, offsets, places = self.record_encoder.encode_with_offsets(texts, options)
@@ -161,7 +161,7 @@ def _holds(text: AnyText, separator: str) -> bool:
 
 
 @functools.cache
-def _tell_of_separators(separator: str) -> None:
+def _log_separators(separator: str) -> None:
     """Log once that records hold the separator."""
     logger.warning(
         "a record holds the separator %r: there it is ordinary text, because each record is one document", separator

@@ -20,7 +20,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 COUNTS = ("tokens", "documents", "rows", "tokens_left_out")
 """Counts of the files."""
 
-OF_FILES: dict[Any, Any] = {
+FILE_ENTRIES: dict[Any, Any] = {
     **dict.fromkeys(COUNTS, int),
     "made_by": str,
     "dtype": re.compile("uint16|uint32|int32"),

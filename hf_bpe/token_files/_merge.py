@@ -18,14 +18,14 @@ from hf_bpe._utils.object_stores import StorageOptions, download, join, parent_a
 from hf_bpe._utils.paths import check_destination, is_url
 from hf_bpe.counting._error_policy import SKIPPED
 from hf_bpe.token_files._formats import FORMATS
-from hf_bpe.token_files._manifest import COUNTS, OF_FILES, SETTINGS, EncodedFiles, as_json, encoded_files, with_urls
+from hf_bpe.token_files._manifest import COUNTS, FILE_ENTRIES, SETTINGS, EncodedFiles, as_json, encoded_files, with_urls
 from hf_bpe.token_files._options import Share
 from hf_bpe.token_files._shards import INDEX, MANIFEST
 
 _SHARE = re.compile(rf"(?:(.*)-)?([0-9]{{5}})-of-([0-9]{{5}})(?:\.{re.escape(MANIFEST)})?")
 _MDS_INDEX = {"version": int, "shards": [{"raw_data": {"basename": str, ...: object}, ...: object}]}
-_MANIFEST: dict[Any, Any] = {**OF_FILES, "format": str, "shard": (int, int), ...: object}
-_PART_OF_FILE = {"bytes": int, "range": (int, Optional(int)), ...: object}
+_MANIFEST: dict[Any, Any] = {**FILE_ENTRIES, "format": str, "shard": (int, int), ...: object}
+_FILE_RANGE = {"bytes": int, "range": (int, Optional(int)), ...: object}
 _NAMED = 20  # shares in a message; there may be thousands
 
 
@@ -187,10 +187,10 @@ def _read(path: Path, stem: str, share: Share) -> _SharedManifest:
             raise ValueError(f"it is of part {content['shard']} in format {short_repr(content['format'])}")
         for number, source in enumerate(content["sources"]):
             if "range" in source:
-                check_shape(source, _PART_OF_FILE, f"sources[{number}]")
+                check_shape(source, _FILE_RANGE, f"sources[{number}]")
     except ValueError as error:
         raise ValueError(f"{path} is not the manifest of a part, or is damaged: {error}; encode it again") from None
-    if unknown := sorted(content.keys() - OF_FILES.keys() - SETTINGS):
+    if unknown := sorted(content.keys() - FILE_ENTRIES.keys() - SETTINGS):
         raise ValueError(
             f"{path} has {short_repr(unknown[0])}, which this version of hf_bpe does not know; encode it again"
         )

@@ -119,7 +119,7 @@ def load_with_auto_tokenizer(folder: Path) -> Any:
 def _compare(folder: Path, tokenizer: object, definition: Definition | None) -> tuple[Mismatch | None, str | None]:
     from tokenizers import Tokenizer
 
-    from hf_bpe.conversion._inspection import OTHERS, SAME, SAME_IN_TEXT
+    from hf_bpe.conversion._inspection import OTHER_IDS, SAME, SAME_IN_TEXT
 
     try:
         with panics_as_errors():
@@ -135,7 +135,7 @@ def _compare(folder: Path, tokenizer: object, definition: Definition | None) -> 
     mismatch = MismatchSearch(first, second, max_tokens=0 if definition is None else None).find()
     if mismatch is None:
         return None, SAME
-    return mismatch, SAME_IN_TEXT if mismatch.added else OTHERS
+    return mismatch, SAME_IN_TEXT if mismatch.added else OTHER_IDS
 
 
 def _can_be_run(folder: Path) -> bool:

@@ -51,7 +51,7 @@ class LoadingOptions(ModelSettings, Settings, total=False):
     trust_remote_code: bool
 
 
-_OF_MODEL = ("vocab_file", "merges_file", "model", "signature")  # what training makes
+_MODEL_KEYS = ("vocab_file", "merges_file", "model", "signature")  # what training makes
 # What PreTrainedTokenizer takes besides, and what transformers hands to every tokenizer.
 _SETTINGS = {*CONSTRUCTOR, *SETTINGS, RESTORED} | {
     *("max_len", "processor_class", "response_template", "response_schema", "chat_control_tokens", "auto_map"),
@@ -65,7 +65,7 @@ _LOADING = {*LoadingOptions.__annotations__, *HUB_ARGUMENTS} | {
     "tokenizer_type",
 }
 # Options of other classes that scripts pass to every tokenizer; transformers' own tests demand that they do no harm.
-_OTHERS = {"do_lower_case", "src_lang", "tgt_lang"}
+_FOREIGN_OPTIONS = {"do_lower_case", "src_lang", "tgt_lang"}
 PUSHING = {*inspect.signature(PreTrainedTokenizerBase.push_to_hub).parameters} - {"self"}
 """Options of `push_to_hub`, which `save_pretrained` takes, too."""
 # Scripts that save models and tokenizers alike pass options of models.
@@ -82,7 +82,7 @@ DECODING = {
 """Options of `decode`."""
 
 
-def _takes_more(cls: type, base: type) -> bool:
+def _accepts_more(cls: type, base: type) -> bool:
     """Return whether the constructor of a subclass takes keyword arguments that its signature may not name."""
     return cls.__init__ is not base.__init__  # type: ignore[misc]
 
@@ -97,12 +97,12 @@ def _refuse(function: str, options: Mapping[str, object], allowed: Iterable[str]
     refuse_unknown(function, names, allowed)
 
 
-def without_others(function: str, options: Mapping[str, object]) -> dict[str, object]:
+def without_foreign_options(function: str, options: Mapping[str, object]) -> dict[str, object]:
     """Drop options of other tokenizer classes, with a warning for each that asks for anything."""
-    for name in sorted(_OTHERS & options.keys()):
+    for name in sorted(_FOREIGN_OPTIONS & options.keys()):
         if options[name]:
             logger.warning_once(f"{function}: {name}={options[name]!r} has no effect")
-    return {name: value for name, value in options.items() if name not in _OTHERS}
+    return {name: value for name, value in options.items() if name not in _FOREIGN_OPTIONS}
 
 
 def check_settings(settings: Mapping[str, object]) -> dict[str, Any]:
@@ -117,11 +117,11 @@ def check_settings(settings: Mapping[str, object]) -> dict[str, Any]:
 
 def check_training(cls: type, base: type, options: Mapping[str, object]) -> dict[str, Any]:
     """Return the options; raise a TypeError for one that neither training nor the constructor knows."""
-    for name in _OF_MODEL:
+    for name in _MODEL_KEYS:
         if options.get(name) is not None:
             raise TypeError(f"{cls.__name__}.train: {name}: expected none, because the model is trained")
-    if not options.get(RESTORED) and not _takes_more(cls, base):
-        allowed = {"vocab_size", "special_tokens", *TrainingOptions.__annotations__, *_SETTINGS}.difference(_OF_MODEL)
+    if not options.get(RESTORED) and not _accepts_more(cls, base):
+        allowed = {"vocab_size", "special_tokens", *TrainingOptions.__annotations__, *_SETTINGS}.difference(_MODEL_KEYS)
         _refuse(f"{cls.__name__}.train", options, allowed)
     return {**options}
 
@@ -131,11 +131,11 @@ def check_loading(cls: type, base: type, options: Mapping[str, object]) -> None:
 
     AutoTokenizer passes on what its caller gives for any class, so there a warning is logged.
     """
-    if _takes_more(cls, base):
+    if _accepts_more(cls, base):
         return
     function = f"{cls.__name__}.from_pretrained"
     try:
-        _refuse(function, without_others(function, options), _SETTINGS | _LOADING)
+        _refuse(function, without_foreign_options(function, options), _SETTINGS | _LOADING)
     except TypeError as error:
         if not options.get("_from_auto"):
             raise

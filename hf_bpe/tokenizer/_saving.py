@@ -18,7 +18,7 @@ from hf_bpe.formats._folder import verify as checks
 from hf_bpe.formats._folder.consistency import REQUIRED_FILES
 from hf_bpe.formats._folder.files import FOLDER_FEATURES
 from hf_bpe.formats._folder.read import read_folder
-from hf_bpe.formats._folder.write import write_beside_vocabulary
+from hf_bpe.formats._folder.write import write_other_files
 from hf_bpe.formats._verification.mismatch import check_side
 from hf_bpe.formats._verification.sides import side_of_loaded
 
@@ -37,7 +37,7 @@ def write_files(
     carried = without_missing_features(tokenizer.definition, FOLDER_FEATURES, "hf")
     tokenizer._save_pretrained(str(folder), (), legacy_format)
     settings = _settings_to_save(tokenizer, folder, portable)
-    write_beside_vocabulary(carried, folder, settings, tokenizer.vocab_size, save_jinja_files=save_jinja_files)
+    write_other_files(carried, folder, settings, tokenizer.vocab_size, save_jinja_files=save_jinja_files)
 
 
 def verify_saved(folder: Path, tokenizer: OwnTokenizer) -> None:

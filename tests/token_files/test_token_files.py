@@ -205,7 +205,7 @@ def test_separator_in_a_record_is_ordinary_text(tokenizer, tmp_path, caplog):
     texts = [f"low{END}lower", END, f"{END}{END}", f"lowest{END}", "newest<|begin|>low", f"<|begin|>{END}", "", "你"]
     path = write_jsonl(tmp_path / "in.jsonl", texts)
     end, begin = tokenizer.convert_tokens_to_ids([END, BEGIN])
-    documents._tell_of_separators.cache_clear()
+    documents._log_separators.cache_clear()
     written = tokenizer.encode_files(path, tmp_path / "out", format="megatron")
     assert written.num_documents == written.num_rows == 7
     assert [record.getMessage() for record in caplog.records] == [

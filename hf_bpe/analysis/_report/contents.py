@@ -14,7 +14,7 @@ from hf_bpe.analysis._report.results import ComparisonValues, ReportValues, Resu
 from hf_bpe.analysis._report.tables import Contents, Table, number, share, shortened
 
 _FEWEST = 100  # characters of a script that say something about it
-_LEAST_SHARE = 0.01  # of the text, for scripts that the summary is about, each or together
+_MIN_SHARE = 0.01  # of the text, for scripts that the summary is about, each or together
 _WIDE = 1.5  # bytes per character of a script whose characters take several bytes
 _ONE = 1.005  # prints as 1.00
 _MAX_NAMES = 6
@@ -205,7 +205,7 @@ def summary(results: Results) -> list[str]:
 
 
 def _summary_of_report(report: ReportValues) -> list[str]:
-    common = [script for script in _scripts(report) if script.characters >= _least(report)]
+    common = [script for script in _scripts(report) if script.characters >= _min_characters(report)]
     dear = [script for script in _wide_scripts(report) if script.tokens > script.characters and not _is_missing(script)]
     missing, costly, said = _missing_scripts(report), _weighty_names(report, dear), []
     if missing:
@@ -278,15 +278,15 @@ def _is_missing(script: Figures) -> bool:
     return script.bytes_per_token is not None and script.bytes_per_token < _ONE
 
 
-def _least(report: ReportValues) -> float:
-    return _LEAST_SHARE * report.total.characters
+def _min_characters(report: ReportValues) -> float:
+    return _MIN_SHARE * report.total.characters
 
 
 def _weighty_names(report: ReportValues, scripts: Sequence[Figures]) -> list[str]:
     """Return the names of scripts with a share of the text that matters; rare scripts count together."""
-    least = _least(report)
-    counts_rare = sum(script.characters for script in scripts if script.characters < least) >= least
-    return [script.name for script in scripts if counts_rare or script.characters >= least]
+    minimum = _min_characters(report)
+    counts_rare = sum(script.characters for script in scripts if script.characters < minimum) >= minimum
+    return [script.name for script in scripts if counts_rare or script.characters >= minimum]
 
 
 def _are(names: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ _Output = Annotated[Path, option(_OUTPUT_HELP, "--output", "-o", metavar="FILE")
 _OptionalOutput = Annotated[
     Path | None, option(f"{_OUTPUT_HELP} It may be left out with --top or --json.", "--output", "-o", metavar="FILE")
 ]
-_Least = Annotated[int, option(_MIN_HELP, metavar="N", min=1)]
+_MinCount = Annotated[int, option(_MIN_HELP, metavar="N", min=1)]
 _Top = Annotated[int, option("Print the N commonest pre-tokens with their counts.", metavar="N", min=0)]
 
 
@@ -63,7 +63,7 @@ def count(
     special_token: Annotated[list[str] | None, option(_SPECIAL_HELP, metavar="TEXT")] = None,
     pattern: Annotated[str, option(f"How text is split. {SPLIT}", metavar="PATTERN")] = "gpt2",
     shard: Annotated[str, option(_SHARD_HELP, metavar="I/N")] = "0/1",
-    min_count: _Least = 1,
+    min_count: _MinCount = 1,
     top: _Top = 0,
     force: Force = False,
     as_json: Json = False,
@@ -97,7 +97,7 @@ def merge_counts(
     files: Annotated[list[str], argument("FILE", "Counts files with the same pattern and special tokens.")],
     output: _Output,
     weight: Annotated[list[str] | None, option(WEIGHT_HELP.format("file"), metavar="X", show_default="1 each")] = None,
-    min_count: _Least = 1,
+    min_count: _MinCount = 1,
     top: _Top = 0,
     force: Force = False,
     as_json: Json = False,

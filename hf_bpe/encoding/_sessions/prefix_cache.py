@@ -11,7 +11,7 @@ from hf_bpe._utils.memory import format_bytes, parse_bytes
 if TYPE_CHECKING:
     from hf_bpe.encoding._encoder import Encoder
 
-_LEAST_BYTES = 1 << 17  # a few texts
+_MIN_BYTES = 1 << 17  # a few texts
 
 
 class PrefixCacheStatistics(NamedTuple):
@@ -57,9 +57,9 @@ class PrefixCache:
 
     def __init__(self, max_bytes: int | str) -> None:
         size = parse_bytes(max_bytes, "prefix_cache")
-        if size < _LEAST_BYTES:
+        if size < _MIN_BYTES:
             raise ValueError(
-                f"prefix_cache: expected at least {format_bytes(_LEAST_BYTES)}, or None, got {max_bytes!r}; give a "
+                f"prefix_cache: expected at least {format_bytes(_MIN_BYTES)}, or None, got {max_bytes!r}; give a "
                 "unit, such as '256MB'"
             )
         self._store: Any = require_core("prefix caches").PrefixCache(size)

@@ -144,7 +144,7 @@ class Folder:
         settings |= {name: value for name, value in merged.items() if name not in ignored}
         if settings.get("clean_up_tokenization_spaces") and settings.get(CLEAN_UP_ANYWAY):
             raise ValueError(f"{CLEAN_UP_ANYWAY} is set in tokenizer_config.json; decoded text would differ")
-        special = NamedTokens.of({name: settings.pop(name) for name in [*settings] if names_token(name)})
+        special = NamedTokens.from_settings({name: settings.pop(name) for name in [*settings] if names_token(name)})
         named: dict[str, str | None] = {**dict.fromkeys(NAMED_TOKENS), **special.contents}
         of_file = added_tokens_of_json(self.content)
         added = of_file.copy()
@@ -158,7 +158,7 @@ class Folder:
         specific = {name: token for name, token in named.items() if name not in NAMED_TOKENS}
         # transformers names tokens by the other files only.
         of_json = {name: value for name, value in definition.settings.items() if name not in NAMED_TOKENS}
-        of_model = {name: settings.pop(name) for name in _MODEL_SETTINGS if name in settings}
+        model_settings = {name: settings.pop(name) for name in _MODEL_SETTINGS if name in settings}
         return {
             **of_json,
             **settings,
@@ -166,7 +166,7 @@ class Folder:
             **{name: named[name] for name in NAMED_TOKENS if named[name] is not None},
             **({"model_specific_special_tokens": specific} if specific else {}),
             "extra_special_tokens": [*map(str, special.extra)],
-            "model": replace(pipeline.model, **of_model) if of_model else pipeline.model,
+            "model": replace(pipeline.model, **model_settings) if model_settings else pipeline.model,
             "added_tokens_decoder": dict(definition.added_tokens),
         }
 

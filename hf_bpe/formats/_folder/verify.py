@@ -101,7 +101,7 @@ def _load(
 
 
 def _values(definition: Definition) -> dict[str, object]:
-    named = NamedTokens.of(definition.settings).contents
+    named = NamedTokens.from_settings(definition.settings).contents
     return {name: definition.setting(name) for name in _CHECKED} | named | flags(definition.added_tokens)
 
 

@@ -40,10 +40,10 @@ def write_folder(definition: Definition, folder: Path) -> None:
         **{"extra_special_tokens": [*map(str, parts.special.extra)], "tokenizer_class": "BPETokenizer"},
     }
     settings["model_max_length"] = definition.setting("model_max_length", NO_LIMIT)
-    write_beside_vocabulary(definition, folder, settings, len(parts.vocab))
+    write_other_files(definition, folder, settings, len(parts.vocab))
 
 
-def write_beside_vocabulary(
+def write_other_files(
     definition: Definition,
     folder: Path,
     settings: SettingValues,

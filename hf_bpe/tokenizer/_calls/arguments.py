@@ -15,7 +15,7 @@ from hf_bpe.encoding._added_tokens.finder import TokenFinder
 from hf_bpe.encoding._encoder import AnyText, Encoder, Options, as_str
 from hf_bpe.formats._pipeline import Pipeline
 from hf_bpe.tokenizer._inherited import ARGUMENTS
-from hf_bpe.tokenizer._options import without_others
+from hf_bpe.tokenizer._options import without_foreign_options
 
 
 class Inputs(NamedTuple):
@@ -123,7 +123,7 @@ def check_call_options(kwargs: dict[str, object]) -> None:
         if value is not None and value is not True and value is not False and name in _CHECKS:
             kwargs[name] = _CHECKS[name](name, value)
     if not kwargs.keys() <= _KNOWN:
-        refuse_unknown("BPETokenizer", without_others("BPETokenizer", kwargs), _KNOWN)
+        refuse_unknown("BPETokenizer", without_foreign_options("BPETokenizer", kwargs), _KNOWN)
 
 
 def check_inherited_call(text: object, text_pair: object, kwargs: Mapping[str, object]) -> None:

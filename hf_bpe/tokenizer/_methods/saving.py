@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 logger = logging.get_logger(__name__)
 
 # Arguments of transformers' `_from_pretrained`, some only in older releases.
-_OF_LOADING = ("token", "cache_dir", "local_files_only", "_commit_hash", "_is_local", "trust_remote_code")
+_LOADING_OPTIONS = ("token", "cache_dir", "local_files_only", "_commit_hash", "_is_local", "trust_remote_code")
 
 
 class SavingMethods(OwnTokenizer):
@@ -42,7 +42,7 @@ class SavingMethods(OwnTokenizer):
         cls, files: dict[str, str | None], name: str, init_configuration: object, *args: object, **kwargs: object
     ) -> Self:
         # Files of a repository are in the cache.
-        settings = {key: value for key, value in kwargs.items() if key not in _OF_LOADING}
+        settings = {key: value for key, value in kwargs.items() if key not in _LOADING_OPTIONS}
         of_class = [key for key in cls.vocab_files_names if key not in VOCABULARY_FILES and settings.get(key) is None]
         settings |= {key: files.get(key) for key in of_class}
         folder = Folder.read(str(name), files, settings)

@@ -206,7 +206,7 @@ class StateMethods(OwnTokenizer):
 
     @added_tokens_decoder.setter
     def added_tokens_decoder(self, value: Mapping[int, AddedToken]) -> None:
-        self._replace_added_tokens(AddedTokens.of({**self._added_tokens_decoder, **value}, self.encoder))
+        self._replace_added_tokens(AddedTokens.from_tokens({**self._added_tokens_decoder, **value}, self.encoder))
 
     def add_special_tokens(self, *args: Any, **kwargs: Any) -> int:
         """Name special tokens and add missing ones to the vocabulary, as in transformers; return the number added."""
@@ -226,7 +226,7 @@ class StateMethods(OwnTokenizer):
         return added.total - before.total
 
     def _update_total_vocab_size(self) -> None:
-        self._replace_added_tokens(AddedTokens.of(self._added_tokens_decoder, self.encoder))
+        self._replace_added_tokens(AddedTokens.from_tokens(self._added_tokens_decoder, self.encoder))
 
     def _update_trie(self, unique_no_split_tokens: list[str] | None = None) -> None:
         """Leave the trie of transformers empty, because it is not used here and a long token in it breaks pickle."""
