@@ -75,7 +75,7 @@ install_it() {
   cp -r README.md docs examples tests "$work/run"
   # pip asks for what Linux requires, and not for colorama. wine 10 lacks a function of C that NumPy 2 calls (crealf).
   pip install --quiet --upgrade --target "$windows/Lib/site-packages" --platform win_amd64 --only-binary :all: \
-    "$work"/win-amd64/*.whl pytest hypothesis tiktoken jinja2 colorama 'numpy<2'
+    "$work"/win-amd64/*.whl pytest hypothesis tiktoken colorama 'numpy<2'
   windows_python -V
 }
 

@@ -35,7 +35,7 @@ check() { # name, requirements of pip…
     "$pip" install --quiet -e '.[test]' "$@"
     (PATH="$folder/$name/bin:$PATH" && pytest --quiet tests/contract tests/tokenizer tests/test_examples.py)
   else
-    "$pip" install --quiet "$wheel" "$@" pytest pytest-xdist tiktoken jinja2
+    "$pip" install --quiet "$wheel" "$@" pytest pytest-xdist tiktoken
     "$folder/$name/bin/pytest" --quiet -n auto --maxprocesses 8 -c tests/contract/pytest.ini tests/contract
   fi
 }

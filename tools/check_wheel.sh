@@ -106,7 +106,7 @@ install_wheel() {
   else
     "$python" -m venv "$work/environment"
   fi
-  inside sh -c 'environment/bin/pip install --quiet --prefer-binary dist/*.whl pytest hypothesis tiktoken jinja2'
+  inside sh -c 'environment/bin/pip install --quiet --prefer-binary dist/*.whl pytest hypothesis tiktoken'
 }
 
 export HF_BPE_ENGINE=native HF_HUB_OFFLINE=1

@@ -69,7 +69,6 @@ TEMPLATE = "{% for each in messages %}<|user|>{{ each.role }}\n{{ each.content }
 
 
 def test_chats_are_shown_turn_by_turn(tokenizer, folder, tmp_path):
-    pytest.importorskip("jinja2", reason="chat templates need jinja2")
     chatty = BPETokenizer(model=tokenizer.model, chat_template=TEMPLATE)
     chatty.add_tokens(["<|user|>"], special_tokens=True)
     chatty.save_pretrained(tmp_path / "chatty")

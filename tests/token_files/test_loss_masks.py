@@ -178,7 +178,6 @@ CHATML = """{%- for m in messages %}<|im_start|>{{ m.role }}
 
 def test_chats_have_the_ids_and_masks_of_transformers(tmp_path, test_data):
     """With the vocabulary of Qwen3, the template of its chats with answers marked, and the function of the guide."""
-    pytest.importorskip("jinja2", reason="chat templates need jinja2")
     guide = (Path(__file__).parents[2] / "docs" / "how-to" / "tokenize-a-corpus.md").read_text("utf-8")
     code = re.search(r"^>>> from transformers.utils.chat_template.*?^>>> tokenizer", guide, re.MULTILINE | re.DOTALL)[0]
     namespace = {}
@@ -220,7 +219,6 @@ TURNS = """{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}
     ],
 )
 def test_masks_at_the_edges_of_tokens(tmp_path, turns, in_files, in_chats):
-    pytest.importorskip("jinja2", reason="chat templates need jinja2")
     tokenizer = BPETokenizer.train(["low low"], num_merges=2, normalizer="NFC", special_tokens=[END])
     tokenizer.chat_template = TURNS
     bounds = np.cumsum([0, *map(len, turns)]).tolist()
