@@ -1,4 +1,4 @@
-"""Write what only a release knows into pyproject.toml, README.md and CITATION.cff, for wheels.yml; not to be committed.
+"""Write where a release is into pyproject.toml, README.md and CITATION.cff, for wheels.yml; not to be committed.
 
     python tools/prepare_release.py https://host/owner/hf_bpe v0.1.0
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import sys
-from datetime import datetime, timezone
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -23,14 +22,15 @@ def main(url: str, ref: str) -> None:
     version = re.search(r'__version__ = "(.*)"', read("hf_bpe/_version.py"))[1]
     if re.fullmatch(r"v\d.*", ref) and ref != f"v{version}":
         sys.exit(f"the tag is {ref}, and hf_bpe/_version.py has {version}: expected v{version}")
-    changelog = read("CHANGELOG.md")
-    if f"## {version} (" not in changelog or (ref == f"v{version}" and f"## {version} (unreleased)" in changelog):
+    section = re.search(rf"^## {version} \((.*)\)$", read("CHANGELOG.md"), re.MULTILINE)
+    if section is None or (ref == f"v{version}" and section[1] == "unreleased"):
         sys.exit(f"CHANGELOG.md has no section with a date for {version}: write the section, or its date")
+    citation = read("CITATION.cff")
+    if ref == f"v{version}" and f"version: {version}\ndate-released: {section[1]}\n" not in citation:
+        sys.exit(f"CITATION.cff is not of {version} and {section[1]}, the date in CHANGELOG.md")
     write("pyproject.toml", replaced(read("pyproject.toml"), PLACEHOLDER, project_urls(url, ref)))
     write("README.md", absolute_links(read("README.md"), url, ref))
-    day = datetime.now(timezone.utc).date()
-    citation = read("CITATION.cff") + f'version: "{version}"\ndate-released: "{day}"\nrepository-code: "{url}"\n'
-    write("CITATION.cff", citation)
+    write("CITATION.cff", f'{citation}repository-code: "{url}"\n')
 
 
 def project_urls(url: str, ref: str) -> str:

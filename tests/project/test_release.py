@@ -14,6 +14,11 @@ URL = "https://forge.example/owner/hf_bpe"
 TAG = f"v{hf_bpe.__version__}"
 
 
+def set_date(path, date):
+    text = path.read_text("utf-8")
+    path.write_text(re.sub(r"(?m)^(## .* \(|date-released: )[\w-]+", rf"\g<1>{date}", text), "utf-8")
+
+
 @pytest.fixture
 def release(tmp_path):
     """Return tools/prepare_release.py of a copy of the files that it reads."""
@@ -22,8 +27,8 @@ def release(tmp_path):
     for name in [*FILES, "tools/prepare_release.py"]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    changelog = tmp_path / "CHANGELOG.md"
-    changelog.write_text(changelog.read_text("utf-8").replace("(unreleased)", "(2026-12-01)"), "utf-8")
+    set_date(tmp_path / "CHANGELOG.md", "2026-12-01")
+    set_date(tmp_path / "CITATION.cff", "2026-12-01")
     return load_script(tmp_path / "tools" / "prepare_release.py")
 
 
@@ -55,11 +60,16 @@ def test_another_tag_than_the_version_is_refused(release):
 
 
 def test_a_release_without_a_date_is_refused(release, tmp_path):
-    changelog = tmp_path / "CHANGELOG.md"
-    changelog.write_text(changelog.read_text("utf-8").replace("(2026-12-01)", "(unreleased)"), "utf-8")
+    set_date(tmp_path / "CHANGELOG.md", "unreleased")
     with pytest.raises(SystemExit, match="no section with a date"):
         release.main(URL, TAG)
     release.main(URL, "0123abc")  # a commit that is tried
+
+
+def test_a_citation_with_another_date_is_refused(release, tmp_path):
+    set_date(tmp_path / "CITATION.cff", "2026-11-28")
+    with pytest.raises(SystemExit, match=r"CITATION\.cff is not of .* 2026-12-01, the date in CHANGELOG"):
+        release.main(URL, TAG)
 
 
 def test_a_clone_is_prepared_once(release):
