@@ -12,8 +12,13 @@ documentation. Needs torch: pip install '.[torch]'.
 
 import argparse
 import re
+import sys
 import tempfile
 from pathlib import Path
+
+if {"-h", "--help"} & {*sys.argv}:  # also without the packages below
+    print(__doc__)
+    raise SystemExit
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM

@@ -6,7 +6,12 @@ TOKENIZER is a folder that all workers see under this name. Needs pip install da
 """
 
 import argparse
+import sys
 from types import SimpleNamespace
+
+if {"-h", "--help"} & {*sys.argv}:  # also without the packages below
+    print(__doc__)
+    raise SystemExit
 
 from datatrove.executor import LocalPipelineExecutor
 from datatrove.pipeline.readers import JsonlReader

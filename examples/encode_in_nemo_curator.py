@@ -7,7 +7,12 @@ Needs pip install nemo-curator.
 """
 
 import argparse
+import sys
 from dataclasses import dataclass, replace
+
+if {"-h", "--help"} & {*sys.argv}:  # also without the packages below
+    print(__doc__)
+    raise SystemExit
 
 from nemo_curator.backends.ray_data import RayDataExecutor
 from nemo_curator.pipeline import Pipeline

@@ -3,6 +3,12 @@
 Usage: python randomized_tokens.py
 """
 
+import sys
+
+if {"-h", "--help"} & {*sys.argv}:  # also without the packages below
+    print(__doc__)
+    raise SystemExit
+
 from datasets import Dataset
 
 from hf_bpe import BPETokenizer

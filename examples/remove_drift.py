@@ -6,6 +6,12 @@ are compared with those of encoding the sampled text again.
 Usage: python remove_drift.py
 """
 
+import sys
+
+if {"-h", "--help"} & {*sys.argv}:  # also without the packages below
+    print(__doc__)
+    raise SystemExit
+
 import numpy as np
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel

@@ -11,6 +11,11 @@ Usage: python examples/serve_fastapi.py FOLDER [PORT], with a folder that has a 
 
 import argparse
 import asyncio
+import sys
+
+if {"-h", "--help"} & {*sys.argv}:  # also without the packages below
+    print(__doc__)
+    raise SystemExit
 
 from fastapi import FastAPI, HTTPException
 from jinja2 import TemplateError

@@ -9,9 +9,14 @@ Needs torch; see examples/train_tiny_gpt2.py for its CPU build.
 """
 
 import argparse
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+
+if {"-h", "--help"} & {*sys.argv}:  # also without the packages below
+    print(__doc__)
+    raise SystemExit
 
 import numpy as np
 import torch

@@ -7,8 +7,13 @@ Needs torch and accelerate. Install the CPU build of torch first, as PyTorch's o
 """
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
+
+if {"-h", "--help"} & {*sys.argv}:  # also without the packages below
+    print(__doc__)
+    raise SystemExit
 
 import torch
 from transformers import (
