@@ -21,7 +21,7 @@ Origin = tuple[tuple[str, str], ...]
 
 _VERSION = "hf_bpe"
 _MERGES = "merges"
-_PARTS_OF_MODEL = ("unicode", "pattern", "vocab", "specials", "characters")
+_MODEL_PARTS = ("unicode", "pattern", "vocab", "specials", "characters")
 
 
 def make_signature(model: Model) -> str:
@@ -67,7 +67,7 @@ def parse_origin(signature: str, options: Collection[str]) -> Origin:
         return ()
     first, *fields = signature.split("|")
     pairs = [first.partition(" ")[::2], *(part.partition("=")[::2] for part in fields)]
-    origin = tuple(pair for pair in pairs if pair[0] not in (*_PARTS_OF_MODEL, *options))
+    origin = tuple(pair for pair in pairs if pair[0] not in (*_MODEL_PARTS, *options))
     return origin if pairs[0][0] == _VERSION and origin[-1][0] == _MERGES else ()
 
 

@@ -16,7 +16,7 @@ from hf_bpe.normalizers._normalizer import AnyNormalizer, Normalizer
 from hf_bpe.pretokenizers._pattern import Pattern
 
 _BLOCK_BYTES = 1 << 24
-_WHOLE = 1 << 62
+_NO_LIMIT = 1 << 62
 
 
 class NormalizedTexts:
@@ -77,7 +77,7 @@ def normalized_input(
         if not isinstance(data, NormalizedTexts):
             normalized += [
                 Source(_NormalizedShard(shard, special_tokens, normalizer, pattern), weight=shard.weight)
-                for shard in plan(part, shard_bytes=_WHOLE)
+                for shard in plan(part, shard_bytes=_NO_LIMIT)
             ]
         elif data.normalizer == normalizer.canonical:
             normalized.append(part)

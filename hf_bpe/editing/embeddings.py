@@ -23,8 +23,8 @@ except ImportError as error:
 logger = logging.getLogger(__name__)
 
 # Settings of generation that hold ids or lists of ids, besides those named `…_token_id`.
-_LISTS_OF_IDS = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids")
-_ENDS_OF_NAMES = ("_token_id", "_token_ids", "_token_index")
+_ID_LISTS = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids")
+_ID_SUFFIXES = ("_token_id", "_token_ids", "_token_index")
 
 
 def remap_embeddings(model: Any, remap: Remap, *, pad_to_multiple_of: int = 1) -> None:
@@ -139,7 +139,7 @@ def _changed_ids(model: Any, remap: Remap, rows: int) -> Iterator[Callable[[], N
 
     for where, owner in _settings(model):
         for name, value in vars(owner).items():
-            if value is not None and (name.endswith(_ENDS_OF_NAMES) or name in _LISTS_OF_IDS):
+            if value is not None and (name.endswith(_ID_SUFFIXES) or name in _ID_LISTS):
                 yield partial(setattr, owner, name, new_id(value, f"{where}.{name}"))
     inputs = model.get_input_embeddings()
     for name, module in model.named_modules():

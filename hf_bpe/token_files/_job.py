@@ -74,7 +74,7 @@ class Job(NamedTuple):
     def check_no_source_is_replaced(self) -> None:
         """Raise a ValueError if a file to write is one to read."""
         target = self.target
-        written = [*target.about_all, *target.single_there(), *target.shards_there()]
+        written = [*target.manifest_files, *target.single_shard_paths(), *target.existing_shards()]
         resolved = {path.resolve() for path in written}
         for source in self.sources:
             if source.is_file and Path(source.name).resolve() in resolved:

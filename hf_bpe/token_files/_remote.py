@@ -71,7 +71,7 @@ class Places:
         store = _Store(folder, self.output.parent, self._options)
         manifest = store.url(job.target.manifest)
         job = job._replace(destination=without_credentials(manifest))
-        written_names = {store.url(path) for path in job.target.single_there()}
+        written_names = {store.url(path) for path in job.target.single_shard_paths()}
         if replaced := [
             source.name for source in job.sources if source.is_file and os.fspath(source.source.data) in written_names
         ]:
@@ -129,17 +129,17 @@ class _Store:
         elif is_begun:
             return
         elif target.shard_tokens is None:
-            urls = [self.url(path) for path in target.single_there()]
+            urls = [self.url(path) for path in target.single_shard_paths()]
             existing = [url for url in urls if exists(url, self._options)]
         else:
-            existing = [join(self._parent(target.folder), name) for name in self._shards_there(job)]
+            existing = [join(self._parent(target.folder), name) for name in self._existing_shards(job)]
         if existing:
             raise FileExistsError(
                 f"{existing[0]} is of another run; delete its files, choose another output, or replace them "
                 "(overwrite=True, --force)"
             )
 
-    def _shards_there(self, job: Job) -> list[str]:
+    def _existing_shards(self, job: Job) -> list[str]:
         """Return the names of files with ids and their indices that this output has on the store."""
         there = sizes(self._parent(job.target.folder), self._options)
         return sorted(n for n in there if "/" not in n and job.target.has_name(n) and not n.endswith(".json"))
@@ -154,11 +154,11 @@ class _Store:
         """Upload all files, the manifest last, and with `overwrite` delete other shards of this output."""
         target = job.target
         new = [Path(path) for path in written.files]
-        about = [path for path in reversed(target.about_all) if path.exists()]
+        manifests = [path for path in reversed(target.manifest_files) if path.exists()]
         names = {path.name for path in new}
         replaced = {*names_in(old)} - names if overwrite else set()
         if target.shard_tokens is not None:
-            shards = {*self._shards_there(job)} - names
+            shards = {*self._existing_shards(job)} - names
             if overwrite:
                 replaced |= shards  # also what an interrupted run has left
             elif shards:
@@ -166,17 +166,17 @@ class _Store:
                 raise FileExistsError(f"{url} is a shard of another run; delete its shards, or give overwrite=True")
         if run is not None:
             self._begin(target.manifest, run)
-        for path in target.about_all if old is not None else ():  # also one that says the same of other bytes
+        for path in target.manifest_files if old is not None else ():  # also one that says the same of other bytes
             remove(self.url(path), self._options)
         transfer(upload, ((path, self.url(path)) for path in new), self._options)
         for name in sorted(replaced):
             if target.has_name(name):
                 remove(join(self._parent(target.folder), name), self._options)
-        for path in about:
+        for path in manifests:
             upload(path, self.url(path), self._options)
         if run is not None:
             remove(self.url(target.manifest) + _RECORD, self._options)
-        logger.info("uploaded %d files to %s", len(new) + len(about), self._folder)
+        logger.info("uploaded %d files to %s", len(new) + len(manifests), self._folder)
 
     def _parent(self, folder: Path) -> str:
         return self._folder if folder == self._local else self.url(folder)

@@ -56,7 +56,7 @@ class OutputFiles:
         """Return the names of the files of a shard, the file with ids first; a single shard has number 0."""
         return self._names(None if self.shard_tokens is None else number, self._suffixes)
 
-    def single_there(self) -> list[Path]:
+    def single_shard_paths(self) -> list[Path]:
         """Return the paths of a single shard, which an earlier run may have left."""
         return [self.folder / name for name in self._names(None, self._all_suffixes)]
 
@@ -74,11 +74,11 @@ class OutputFiles:
         return self.format.write(paths, chunks, dtype)
 
     @property
-    def about_all(self) -> list[Path]:
+    def manifest_files(self) -> list[Path]:
         """The files that describe all shards, which are written last."""
         return [self.manifest, *([self.folder / INDEX] if self.format.make_index else [])]
 
-    def shards_there(self) -> list[Path]:
+    def existing_shards(self) -> list[Path]:
         """Return files with names of numbered shards, which an earlier run may have left."""
         if not self.folder.is_dir():
             return []
@@ -88,7 +88,7 @@ class OutputFiles:
 
     def has_name(self, name: str) -> bool:
         """Return whether a file of this output may have a name."""
-        names = (*self._names(None, self._all_suffixes), *(path.name for path in self.about_all))
+        names = (*self._names(None, self._all_suffixes), *(path.name for path in self.manifest_files))
         return name in names or self._shard_name("[0-9]{5,}").fullmatch(name) is not None
 
     def _shard_name(self, number: str) -> re.Pattern[str]:

@@ -124,11 +124,15 @@ def encode_files(
         is_ours = is_resumed(work_dir, LOG)
         # Fewer ids than one for eight bytes are rare.
         room = sum(each.size or 0 for each in plan(sources)) // 4 // (1 if chosen.share is None else chosen.share.parts)
-        about = target.about_all
-        there = [*target.single_there(), *about] if target.shard_tokens is None else [*about, *target.shards_there()]
+        manifests = target.manifest_files
+        there = (
+            [*target.single_shard_paths(), *manifests]
+            if target.shard_tokens is None
+            else [*manifests, *target.existing_shards()]
+        )
         for path in there:
             # Of other files on an object store, `encode_files` tells whether an interrupted upload has left them.
-            if not is_url(checked) or path in about:
+            if not is_url(checked) or path in manifests:
                 check_file(path, force or is_ours, room=room, urls=True)
         pipeline = Pipeline.from_definition(load(folder, pattern))
         with Places(checked, work_dir, None).opened() as places:

@@ -26,7 +26,7 @@ class Block(NamedTuple):
     # The numbers from the beginning of the session to its end
     characters: int
     num_ids: int
-    seen: int  # the cuts up to its end were decided by the first characters of the text, as many as this
+    num_deciding: int  # the cuts up to its end were decided by the first characters of the text, as many as this
     is_text: bool = True  # whether the text that follows in a block may be joined to it
 
 
@@ -52,13 +52,13 @@ def with_tail(state: SessionState) -> Block:
     return Block(last, tail, ids, characters, last.num_ids + len(ids), characters, is_text=True)
 
 
-def joined(last: Block, text: str, ids: Ids, seen: int) -> Block:
+def joined(last: Block, text: str, ids: Ids, num_deciding: int) -> Block:
     """Append text as a block, or join it to the last block if both are small."""
     characters, num_ids = last.characters + len(text), last.num_ids + len(ids)
-    seen = max(seen, last.seen)
+    num_deciding = max(num_deciding, last.num_deciding)
     if last.before is not None and last.is_text and len(last.text) + len(text) <= BLOCK:
-        return Block(last.before, last.text + text, np.concatenate([last.ids, ids]), characters, num_ids, seen)
-    return Block(last, text, ids.copy(), characters, num_ids, seen)
+        return Block(last.before, last.text + text, np.concatenate([last.ids, ids]), characters, num_ids, num_deciding)
+    return Block(last, text, ids.copy(), characters, num_ids, num_deciding)
 
 
 def blocks_until(last: Block) -> Iterator[Block]:

@@ -183,7 +183,7 @@ class Session:
             if new_ids:
                 row = np.array(new_ids, np.uint32)
                 num_ids = last.num_ids + len(row)
-                last = Block(last, "", row, last.characters, num_ids, last.seen, is_text=False)
+                last = Block(last, "", row, last.characters, num_ids, last.num_deciding, is_text=False)
                 self._state = SessionState(last)
             return Change(0, new_ids)
 
@@ -244,7 +244,7 @@ class Session:
         """Keep the first `size` characters, and append text."""
         state = self._state
         last, texts, ids = state.last, [state.tail], [state.tail_ids]
-        while last.before is not None and last.seen > size:
+        while last.before is not None and last.num_deciding > size:
             texts.append(last.text)
             ids.append(last.ids)
             last = last.before
@@ -256,11 +256,11 @@ class Session:
         """Return the state with some text after a block, and the ids of this text."""
         text = _repaired(text)
         start = last.characters
-        parts, seen = self._parts(text)
+        parts, deciding = self._parts(text)
         threads = default_threads() if len(text) >= _FOR_THREADS else 1
         ids, offsets = self._encode([*parts], self._continues(last), threads)
         tail = parts.pop()
-        for part, place, (begin, end) in zip(parts, seen, pairwise(offsets.tolist()), strict=False):
+        for part, place, (begin, end) in zip(parts, deciding, pairwise(offsets.tolist()), strict=False):
             last = joined(last, part, ids[begin:end], start + place)
         # `ids` would be kept as a whole by a part of it.
         return SessionState(last, tail, ids[offsets[-2] :].copy()), ids
@@ -295,20 +295,20 @@ class Session:
 
     def _parts(self, text: str) -> tuple[list[str], list[int]]:
         """Cut text; return the parts, of which the last is not complete, and how much was known at each cut."""
-        parts, seen = [], []
+        parts, deciding = [], []
         start, width = 0, BLOCK
         while start < len(text):
             stop = min(start + width, len(text))
             cut = self._find_cut(text[start:stop])
             if cut > 0:
                 parts.append(text[start : start + cut])
-                seen.append(stop)
+                deciding.append(stop)
                 start, width = start + cut, BLOCK
             else:
                 width *= 2
             if stop == len(text):
                 break
-        return [*parts, text[start:]], seen
+        return [*parts, text[start:]], deciding
 
     def _find_cut(self, text: str) -> int:
         """Return the last position at which text may be cut, whatever follows; 0 if none is known."""

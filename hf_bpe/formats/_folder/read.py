@@ -40,7 +40,7 @@ from hf_bpe.pretokenizers._pattern import Pattern
 _MODEL_SETTINGS = {*setting_names(Owner.MODEL)}.intersection(each.name for each in fields(BPEModel))
 # What PreTrainedTokenizerFast ignores.
 _OWN_SETTINGS = {*setting_names(Owner.MODEL, Owner.OURS, Owner.PYTHON)}
-_KEPT_OF_CHARACTERS = {"errors", *setting_names(Owner.PYTHON)}
+_CHARACTER_SETTINGS = {"errors", *setting_names(Owner.PYTHON)}
 # These classes take add_prefix_space from `tokenizer.json`; other classes build their own pre-tokenizer.
 _BY_TOKENIZER_JSON = (None, "PreTrainedTokenizerFast", "TokenizersBackend", "BPETokenizer")
 
@@ -138,7 +138,7 @@ class Folder:
         assert self.content is not None
         ignored = _OWN_SETTINGS - self.overrides.keys() | {"vocab_file", "merges_file"}
         if DIGESTS in self.config and "pattern" not in self.config:  # BPETokenizer saved it, for characters
-            ignored -= _KEPT_OF_CHARACTERS
+            ignored -= _CHARACTER_SETTINGS
         settings = padding_and_truncation(self.content)
         settings.pop("model_max_length", None)  # transformers does not read it from there
         settings |= {name: value for name, value in merged.items() if name not in ignored}

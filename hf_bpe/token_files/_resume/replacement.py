@@ -32,9 +32,9 @@ def staging_folder(target: OutputFiles, work_dir: Path) -> Path:
 
 def files_to_replace(target: OutputFiles, overwrite: bool) -> list[Path]:
     """Return the files of an earlier run: manifest, index, a single shard, and with `overwrite` numbered shards."""
-    single = target.single_there() if target.shard_tokens is None else []
+    single = target.single_shard_paths() if target.shard_tokens is None else []
     shards = files_of_manifest(target) if overwrite else []
-    return [path for path in (*target.about_all, *single, *shards) if os.path.lexists(path)]
+    return [path for path in (*target.manifest_files, *single, *shards) if os.path.lexists(path)]
 
 
 def names_in(manifest: Any) -> list[str]:
@@ -52,7 +52,7 @@ def files_of_manifest(target: OutputFiles) -> list[Path]:
             names = names_in(json.loads(file.read()))
     except (OSError, ValueError, RecursionError):
         return []
-    return [path for path in target.shards_there() if path.name in names]
+    return [path for path in target.existing_shards() if path.name in names]
 
 
 def check_free(target: OutputFiles, num_own_shards: int, overwrite: bool) -> None:
@@ -61,7 +61,7 @@ def check_free(target: OutputFiles, num_own_shards: int, overwrite: bool) -> Non
         return
     own = {target.folder / name for number in range(num_own_shards) for name in target.names(number)}
     own |= {*files_of_manifest(target)} if overwrite else set()
-    there = [path for path in target.shards_there() if path not in own]
+    there = [path for path in target.existing_shards() if path not in own]
     if there:
         raise FileExistsError(f"{there[0]} is a shard of another run; delete its shards, or choose another output")
 
@@ -73,8 +73,8 @@ def put_in_place(target: OutputFiles, staging: Path, records: Sequence[ShardReco
     """
     old = files_to_replace(target, overwrite)
     new = [name for record in records for name in reversed(record.files)]
-    about = [path.name for path in reversed(target.about_all) if (staging / path.name).exists()]  # the manifest last
-    order = {"format": _FORMAT, "old": [path.name for path in old], "new": [*new, *about]}
+    manifests = [path.name for path in reversed(target.manifest_files) if (staging / path.name).exists()]
+    order = {"format": _FORMAT, "old": [path.name for path in old], "new": [*new, *manifests]}
     write_atomically(staging / _ORDER, json.dumps(order))
     with lock_moves(target.folder):
         _finish_locked(target)  # of another run that ended meanwhile
@@ -102,7 +102,7 @@ def _finish_locked(target: OutputFiles) -> None:
     if any(ready.iterdir()):  # else all is done
         old, new = _order_in(ready, target)
         left = [name for name in new if os.path.lexists(ready / name)]
-        for name in [path.name for path in target.about_all] + old:
+        for name in [path.name for path in target.manifest_files] + old:
             if name in left or name not in new:
                 (folder / name).unlink(missing_ok=True)
         flush(folder)

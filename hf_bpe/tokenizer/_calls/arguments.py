@@ -102,8 +102,8 @@ TIKTOKEN_NAMES = ("allowed_special", "disallowed_special")
 """The options of tiktoken, which say what special tokens may occur in a text."""
 CALL_NAMES = frozenset(Call._fields) - {"inputs"}
 # transformers and its processors pass the others to every tokenizer.
-_KNOWN = CALL_NAMES | {"padding", "truncation", "sanitize_control_tokens", "return_mm_token_type_ids"}
-_KNOWN |= {*TIKTOKEN_NAMES, *_randomness.NAMES}
+_CALL_OPTIONS = CALL_NAMES | {"padding", "truncation", "sanitize_control_tokens", "return_mm_token_type_ids"}
+_CALL_OPTIONS |= {*TIKTOKEN_NAMES, *_randomness.NAMES}
 _CHECKS = {name: check for name, check in ARGUMENTS.items() if name in CALL_NAMES}
 
 
@@ -122,8 +122,8 @@ def check_call_options(kwargs: dict[str, object]) -> None:
     for name, value in kwargs.items():
         if value is not None and value is not True and value is not False and name in _CHECKS:
             kwargs[name] = _CHECKS[name](name, value)
-    if not kwargs.keys() <= _KNOWN:
-        refuse_unknown("BPETokenizer", without_foreign_options("BPETokenizer", kwargs), _KNOWN)
+    if not kwargs.keys() <= _CALL_OPTIONS:
+        refuse_unknown("BPETokenizer", without_foreign_options("BPETokenizer", kwargs), _CALL_OPTIONS)
 
 
 def check_inherited_call(text: object, text_pair: object, kwargs: Mapping[str, object]) -> None:

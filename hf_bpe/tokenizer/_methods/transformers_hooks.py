@@ -28,7 +28,7 @@ from hf_bpe.tokenizer._calls.encode import encode_call
 from hf_bpe.tokenizer._inherited import ARGUMENTS
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
-_HOOKS_OF_A_TOKEN = {"_convert_token_to_id", "_convert_token_to_id_with_added_voc"}
+_TOKEN_HOOKS = {"_convert_token_to_id", "_convert_token_to_id_with_added_voc"}
 
 
 class HookMethods(OwnTokenizer):
@@ -115,7 +115,7 @@ class HookMethods(OwnTokenizer):
 
         def convert_tokens_to_ids(self, tokens: object) -> int | list[int] | None:
             """Return the id of a printable token, or the ids of several; unknown tokens give the id of `unk_token`."""
-            if isinstance(tokens, str) or not self._overridden.isdisjoint(_HOOKS_OF_A_TOKEN):
+            if isinstance(tokens, str) or not self._overridden.isdisjoint(_TOKEN_HOOKS):
                 return super().convert_tokens_to_ids(tokens)
             tokens = check_strs("tokens", tokens)
             added, ids = self._added_tokens_encoder, self.encoder
