@@ -307,7 +307,7 @@ def _check(model: BPEModel, added_tokens: Sequence[AddedTokenTuple]) -> None:
 
 
 def _check_rounds(added_tokens: Sequence[AddedTokenTuple]) -> None:
-    """Refuse added tokens that overlap others which are looked for later, in what is left of the text."""
+    """Refuse added tokens that overlap added tokens of a later round, which is for the rest of the text."""
     rounds = [[token.content for token in added_tokens if bool(token.normalized) is later] for later in (False, True)]
     first, second = (frozenset(contents) for contents in rounds)
     for earlier, later in ((first, second), (second, first)):

@@ -205,7 +205,7 @@ def _program(version: _Version = False) -> None:
 
 @contextlib.contextmanager
 def _usage_errors_said() -> Iterator[None]:
-    """Say errors of usage like all others, and exit with 2."""
+    """Say errors of usage like all errors, and exit with 2."""
     try:
         yield
     except _UsageError as error:

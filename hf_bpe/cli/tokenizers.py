@@ -105,7 +105,7 @@ def for_chats(definition: Definition) -> AnyTokenizer:
 
 
 def tokenizer_name(source: str) -> str:
-    """Return the name of a tokenizer: that of its folder or file."""
+    """Return the name of a tokenizer's folder or file."""
     return Path(source).resolve().name
 
 
@@ -145,7 +145,7 @@ def existing(source: str) -> Path:
 
 
 def _closest_tokenizer(path: Path) -> Path | None:
-    """Return the tokenizer in the same folder whose name is most like that of a path that does not exist."""
+    """Return the tokenizer beside a path that does not exist whose name is most like it."""
     try:
         beside = [*islice(path.parent.iterdir(), _MAX_NEIGHBORS)]
     except OSError:

@@ -205,7 +205,7 @@ class _Counting:
         progress.show(before + _bytes(group))
 
     def _read(self, group: Sequence[Shard]) -> Generator[Batch, None, None]:
-        """Yield the texts of several small files as one batch, those of a large file as several batches."""
+        """Yield the texts of several small files as one batch, and of a large file as several batches."""
         parts = (read(shard, self.settings, self.batch_bytes, self.skipped, self.max_bytes) for shard in group)
         if len(group) == 1:
             yield from next(parts)

@@ -1,4 +1,4 @@
-"""Sources of text, and their division into shards, each of which one reader reads at a time.
+"""Sources of text, and their division into shards, each read by one reader at a time.
 
 Nothing is read here: `_locations` resolves names and sizes, `_readers` reads.
 """

@@ -47,7 +47,7 @@ class Edited(NamedTuple):
 
 @checked(model=check_model)
 def truncate(model: BPEModel, vocab_size: int, *, reserved: Collection[int] = ()) -> Edited:
-    """Remove the last merges, as `BPEModel.truncate` does: a trained model becomes that of a smaller training.
+    """Remove the last merges, as `BPEModel.truncate` does: a trained model becomes the model of a smaller training.
 
     The remaining tokens keep their ids; `renumber` closes the gaps if special tokens come after the merges.
 

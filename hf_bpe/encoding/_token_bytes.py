@@ -19,7 +19,7 @@ def writes_spaces(model: BPEModel) -> bool:
 
 
 def token_bytes(model: BPEModel, step: int = 1) -> dict[int, bytes]:
-    """Return id → bytes of the tokens of a model, or of those at regular intervals.
+    """Return id → bytes of the tokens of a model, or of samples at regular intervals.
 
     Of a model with characters, `▁` is a space if the model writes spaces so, and a byte token is its byte.
 

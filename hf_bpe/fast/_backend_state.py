@@ -102,7 +102,7 @@ def _shows_all(backend: Tokenizer, ids: list[int]) -> bool:
 
 
 def state_of_tokens(backend: Tokenizer) -> tuple[object, ...]:
-    """Return samples of the vocabulary, what merges make of these, and the added tokens.
+    """Return samples of the vocabulary, the tokens that merges make of the samples, and the added tokens.
 
     It takes about 0.3 µs for each added token, a tenth of `remembered_as_special`, which is not in it. A model of the
     same size that differs elsewhere is not noticed. It is a ValueError if `tokenizers` panics, as it may after it was

@@ -95,7 +95,7 @@ class AddedVocabulary:
         self.ids: dict[str, int] = {}
 
     def copy(self) -> AddedVocabulary:
-        """Return one with the same tokens, to which others may be added."""
+        """Return a vocabulary with the same tokens, to which tokens may be added."""
         copied = copy.copy(self)
         copied.tokens, copied.ids = {**self.tokens}, {**self.ids}
         return copied

@@ -70,7 +70,7 @@ class Decoder:
         return self._decoder.decode_text(ids, skipped, errors)
 
     def row_bytes(self, ids: Sequence[int], skipped: bytes) -> bytes:
-        """Return the bytes of ids, of which the text is made if they are UTF-8."""
+        """Return the bytes of ids, which make the text if they are UTF-8."""
         try:
             return self._decoder.decode(ids, skipped)
         except KeyError:

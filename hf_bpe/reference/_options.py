@@ -68,7 +68,7 @@ class LearningOptions:
         )
 
     def record(self) -> dict[str, Any]:
-        """Return the options that the signature of a model records: those of `hf_bpe.train` that have an effect.
+        """Return the options for the signature of a model: options of `hf_bpe.train` that have an effect.
 
         None, and an empty value that is the default, have none; a limit of 0 has one.
         """

@@ -39,7 +39,7 @@ class _SharedManifest(NamedTuple):
 
     @property
     def subfolder(self) -> str:
-        """The folder of the files, relative to that of the whole."""
+        """The folder of the files, relative to the corpus."""
         return "" if self.stem else f"{self.share.name}/"
 
 
@@ -227,7 +227,7 @@ def _joined(sources: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _joined_index(parts: Sequence[_SharedManifest]) -> str:
-    """Return the index of all shards, which names them by their folders, as that of `merge_index` of MosaicML does."""
+    """Return the index of all shards, which names them by their folders, as MosaicML's `merge_index` does."""
     shards = []
     for part in parts:
         path = part.path.parent / INDEX

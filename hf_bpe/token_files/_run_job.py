@@ -138,7 +138,7 @@ def _full_disk_named(folder: Path) -> Iterator[None]:
 
 
 def _make_manifest(job: Job, records: Sequence[ShardRecord], totals: PieceTotals) -> dict[str, object]:
-    """Return a manifest of shards; `totals` is what was read, of which some ids may not be in the files."""
+    """Return a manifest of shards; `totals` is what was read, which the files may lack some ids of."""
     tokens = sum(record.tokens for record in records)
     return {
         "made_by": f"hf_bpe {__version__}",

@@ -34,7 +34,7 @@ _PATH = re.compile(r"^[./~\\]|^[A-Za-z]:|/.*/")  # no repository has such a name
 
 
 def check_repository(name: str | os.PathLike[str], options: Mapping[str, object]) -> dict[str, Any]:
-    """Return the options to load a name with: those given, and only the cache where the Hub cannot be reached.
+    """Return the given options to load a name, with only the cache where the Hub cannot be reached.
 
     Without a connection transformers asks for each of nine files five times before it gives up, which takes minutes.
     It is an OSError if the name is found nowhere.

@@ -90,7 +90,7 @@ def _loaded_values(tokenizer: Any) -> dict[str, object]:
 def upload_folder(
     folder: Path, files: Sequence[str], url: str, filename_prefix: str | None, options: StorageOptions | None
 ) -> tuple[str, ...]:
-    """Upload the files of a saved tokenizer, those that loading needs last, and return their URLs.
+    """Upload the files of a saved tokenizer, the ones that loading needs last, and return their URLs.
 
     These are deleted first, so that no reader finds files of two tokenizers without an error.
     """

@@ -284,7 +284,7 @@ class Session:
         return int(last.ids[-1]) not in self._ids_before_segments
 
     def _encode(self, parts: list[AnyText], are_continued: bool, threads: int) -> tuple[Ids, Numbers]:
-        """Return the ids of parts that follow one another, and where those of each begin."""
+        """Return the ids of parts that follow one another, and where the ids of each part begin."""
         if are_continued:
             return self._encoder.encode_to_numpy(parts, self._continued, threads)
         if self._encoder.model.alphabet.is_bytes or len(parts) == 1:
@@ -294,7 +294,7 @@ class Session:
         return np.concatenate([first, later]), np.concatenate([offsets, later_offsets[1:] + len(first)])
 
     def _parts(self, text: str) -> tuple[list[str], list[int]]:
-        """Cut text; return the parts, of which the last is not complete, and how much was known at each cut."""
+        """Cut text; return the parts, the last one not complete, and how many characters decided each cut."""
         parts, deciding = [], []
         start, width = 0, BLOCK
         while start < len(text):

@@ -52,7 +52,7 @@ def template_with_type_ids(processor: object, added: AddedVocabulary) -> Templat
 
 
 def post_processor(definition: Definition, ids: Mapping[str, int]) -> dict[str, Any] | None:
-    """Return the post-processor of a `tokenizer.json`; `ids` are those of the template's tokens."""
+    """Return the post-processor of a `tokenizer.json`; `ids` has the ids of the template's tokens."""
     parts: list[dict[str, Any]] = []
     if trims := definition.setting("trim_offsets"):
         parts.append(ByteLevel(add_prefix_space=trims == "prefix", use_regex=True).to_json())

@@ -114,7 +114,7 @@ class Folder:
             raise ValueError(f"{self.name}: its files are not those of a tokenizer: {error!r:.200}") from error
 
     def check_digests(self, model: BPEModel | None) -> None:
-        """Raise an error if a file was not saved with the others; see `consistency.check_digests`.
+        """Raise an error if a file is of another save; see `consistency.check_digests`.
 
         Call it last, because a save may replace the files meanwhile.
         """

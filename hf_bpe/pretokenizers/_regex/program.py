@@ -199,7 +199,7 @@ class _Compiler:
         return self._choose(iter((way, other) if is_first else (other, way)))
 
     def _loop(self, body: Node, is_greedy: bool, following: int) -> tuple[int, int]:
-        """Add a loop of any number of turns; return its start, and that of a turn."""
+        """Add a loop of any number of turns; return its start, and the start of a turn."""
         loop = self.add(Instruction(Opcode.SPLIT))  # which its body leads back to
         start = self.compile_unmoved(body, following, loop) if may_be_empty(body) else self.compile(body, loop)
         ways = (start, following) if is_greedy else (following, start)

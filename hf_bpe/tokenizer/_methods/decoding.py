@@ -72,7 +72,7 @@ class DecodingMethods(OwnTokenizer):
     if not TYPE_CHECKING:  # whose types are in _transformers_types
 
         def convert_ids_to_tokens(self, ids: object, skip_special_tokens: bool = False) -> str | list[str] | None:
-            """Return the printable token of an id, or those of several; `unk_token` for an id without a token."""
+            """Return the printable token of an id, or of several; `unk_token` for an id without a token."""
             if "_convert_id_to_token" in self._overridden:
                 return super().convert_ids_to_tokens(ids, skip_special_tokens)
             added, tokens = self.pipeline.shown_contents, self.decoder
