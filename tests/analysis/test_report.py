@@ -117,7 +117,6 @@ class TestFigures:
         assert found.total.bytes == 0
         ratios = ("bytes_per_token", "characters_per_token", "tokens_per_character", "tokens_per_word")
         assert all(getattr(row, name) is None for row in figures(found) for name in ratios)
-        assert found.efficiency is None
         assert json.loads(json.dumps(found.as_json(), allow_nan=False))["total"]["bytes"] == 0
 
     @scaled
