@@ -24,7 +24,7 @@ from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files import tokenizer_json as tokenizer_json
 from hf_bpe.formats._files import vocab_and_merges as gpt2
-from hf_bpe.formats._folder.files import FOLDER_FILES, needs_conversion
+from hf_bpe.formats._folder.files import FOLDER_FILES, OTHER_FILES, OWN_FILES, needs_conversion
 from hf_bpe.formats._folder.verify import verify_folder
 from hf_bpe.formats._format import Format, Hints
 from hf_bpe.formats._pipeline import without_idle_ignore_merges
@@ -43,13 +43,16 @@ _READERS = {"llamacpp": "gguf", "ollama": "gguf", "lmstudio": "gguf", "transform
             "tokenizers": "tokenizer.json", "openai": "tiktoken", "mistral": "tekken"}  # fmt: skip
 """Programs that read a format, as people may call it → the format."""
 
-_SENTENCEPIECE_ADVICE = (
-    "a SentencePiece model, which transformers reads: load its folder with transformers.AutoTokenizer, save it, and "
-    "load what it has saved, if that is BPE; or train a byte-level tokenizer on your text with hf-bpe train (the guide "
-    "'Migrate from SentencePiece' maps the options)"
-)
 _HEAD_BYTES = 1 << 12
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]*")  # not of a version, as in llama-3.1
+
+
+class SentencePieceFound(ValueError):
+    """A SentencePiece model, which is for transformers to convert."""
+
+    def __init__(self, path: Path, model: Path) -> None:
+        super().__init__(f"{path}: a SentencePiece model, which BPETokenizer.convert_from and hf-bpe convert take")
+        self.path, self.model = path, model
 
 
 def detect(path: str | os.PathLike[str]) -> Format:
@@ -65,18 +68,29 @@ def detect(path: str | os.PathLike[str]) -> Format:
     else:
         with open_regular(path) as file:
             head = file.read(_HEAD_BYTES)
+    if (model := sentencepiece_model(path)) is not None:
+        raise SentencePieceFound(path, model)
     for each in (*READ_ONLY.values(), *FORMATS.values()):
         if each.matches(path, head):
             return each
     if path.is_dir():
         names = sorted(each.name for each in path.iterdir())
         shown = ", ".join(names[:8]) or "nothing"
-        # One may be of ranks, whose pattern must be given, or of SentencePiece.
+        # One may be of ranks, whose pattern must be given.
         advice = next((f"; give the file {name} itself" for name in names if name.endswith(".model")), "")
         raise ValueError(f"{path}: expected a folder with a tokenizer; this one holds {shown}{advice}")
-    if _is_sentencepiece(head):
-        raise ValueError(f"{path}: {_SENTENCEPIECE_ADVICE}")
     raise ValueError(f"{path}: unknown format; expected one of {_format_names()}, got {head[:40]!r}")
+
+
+def sentencepiece_model(path: Path) -> Path | None:
+    """Return the SentencePiece model that a path is, or that a folder has for its vocabulary; None if there is none."""
+    files = [path]
+    if path.is_dir():
+        files = [] if any((path / name).is_file() for name in (*OWN_FILES, *OTHER_FILES)) else [*path.glob("*.model")]
+    for file in files if len(files) == 1 and files[0].is_file() else ():
+        with open_regular(file) as opened:
+            return file if _is_sentencepiece(opened.read(_HEAD_BYTES)) else None
+    return None
 
 
 def _is_sentencepiece(head: bytes) -> bool:

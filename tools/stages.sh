@@ -110,7 +110,7 @@ use_libraries() {
   pip install --quiet --no-deps peft
   pip install --quiet fastapi  # for examples/serve_fastapi.py
   pip install --quiet --no-deps trl sentence-transformers lm-eval scipy scikit-learn threadpoolctl joblib narwhals cloudpickle
-  pip install --quiet llguidance pydantic polars
+  pip install --quiet llguidance pydantic polars sentencepiece protobuf
   pip install --quiet --no-deps xgrammar apache-tvm-ffi
 }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -129,7 +131,7 @@ def warn_of_existing_files(definition: Definition, folder: Path, staged: Path) -
 def existing(source: str) -> Path:
     """Return the path of a tokenizer, which is downloaded if that is allowed and there is no such file or folder."""
     if Path(source).exists():
-        return Path(source)
+        return _converted_if_sentencepiece(Path(source))
     name = {"gpt2": "openai-community/gpt2"}.get(source, source)
     is_repository = _REPOSITORY.match(name) is not None and Path(name).suffix not in _FILE_SUFFIXES
     if is_repository and Downloads.allowed:
@@ -142,6 +144,20 @@ def existing(source: str) -> Path:
         f"{message}{' To' if like else '; to'} get {name} from the Hugging Face Hub give --download, or run: "
         f"hf download {name} --local-dir {source}"
     )
+
+
+def _converted_if_sentencepiece(path: Path) -> Path:
+    """Return a path, or a folder with what transformers makes of the SentencePiece model there, until Python ends."""
+    from hf_bpe.conversion._formats import sentencepiece_model
+
+    if (model := sentencepiece_model(path)) is None:
+        return path
+    from hf_bpe.tokenizer._sentencepiece import converted
+
+    kept = ExitStack()
+    atexit.register(kept.close)
+    with phase(f"converting {path} by transformers"):
+        return kept.enter_context(converted(path, model))
 
 
 def _closest_tokenizer(path: Path) -> Path | None:

@@ -135,7 +135,8 @@ class ConversionMethods(OwnTokenizer):
                 Mistral's `tekken.json`, and a folder with tiktoken's ranks and `tokenizer_config.json`; code in such
                 a folder is not run. Where tiktoken is installed, also the name of one of its encodings or of a model
                 of OpenAI, such as "cl100k_base" or "gpt-4o"; a file or folder of that name comes first. A URL is of a
-                folder, such as `s3://bucket/tokenizer`, of which the files of a tokenizer are copied, by their names.
+                folder, such as `s3://bucket/tokenizer`, of which the files of a tokenizer are copied, by their names. A
+                SentencePiece model, or a folder with one, is converted by transformers with sentencepiece and protobuf.
             format: the name of the file's format; None to detect it.
             pattern: the split pattern, for files that do not store it, such as `.tiktoken`.
             special_tokens: content → id, for files that do not store them.
@@ -155,10 +156,16 @@ class ConversionMethods(OwnTokenizer):
         >>> BPETokenizer.convert_from(other).encode("lolo")
         [2, 2]
         """
-        from hf_bpe.conversion import definition_of
+        from hf_bpe.conversion._formats import SentencePieceFound, definition_of
 
         hints = {"pattern": pattern, "special_tokens": special_tokens}
-        definition = definition_of(source, format=format, storage_options=storage_options, **hints)
+        try:
+            definition = definition_of(source, format=format, storage_options=storage_options, **hints)
+        except SentencePieceFound as found:
+            from hf_bpe.tokenizer._sentencepiece import converted
+
+            with converted(found.path, found.model) as folder:
+                definition = definition_of(folder, **hints)
         return cls.from_definition(definition, **kwargs)
 
     @checked(path=check_output, format=optional(check_str), drop=check_strs, verify=check_flag)

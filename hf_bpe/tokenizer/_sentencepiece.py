@@ -1,0 +1,69 @@
+"""SentencePiece models, by transformers' own converter, which is imported when one is asked for."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hf_bpe._utils.lazy_exports import no_advice
+from hf_bpe._utils.visible import in_one_line
+from hf_bpe.conversion._formats import definition_of
+
+_SIDES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json", "chat_template.jinja")
+_TEXT = "Hello world, 12 lowest é"
+
+
+@contextmanager
+def converted(path: Path, model: Path) -> Iterator[Path]:
+    """Yield a temporary folder with what transformers makes of a SentencePiece model.
+
+    Args:
+        path: the model, or the folder that has it, whose settings are kept.
+        model: the model.
+
+    Raises:
+        ImportError: sentencepiece or protobuf, with which transformers reads it, is not installed.
+        ValueError: transformers makes no tokenizer of it, or not one of BPE with the same ids.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        copied, saved = Path(folder, "model"), Path(folder, "converted")
+        copied.mkdir()
+        shutil.copy(model, copied / "tokenizer.model")  # the name that transformers looks for
+        for side in (path / name for name in _SIDES):
+            if side.is_file():
+                shutil.copy(side, copied)
+        _convert(copied, saved, str(path))
+        try:
+            definition_of(saved)
+        except ValueError as error:
+            reason = str(error).replace(f"{saved / 'tokenizer.json'}: ", "").replace(f"{saved}: ", "")
+            raise ValueError(f"{path}: a SentencePiece model, which transformers converts; {reason}") from None
+        yield saved
+
+
+def _convert(folder: Path, saved: Path, name: str) -> None:
+    """Save what transformers makes of the model in a folder."""
+    with no_advice():
+        from transformers import AutoTokenizer, __version__
+        from transformers.utils import is_protobuf_available, is_sentencepiece_available
+
+    installed = {"sentencepiece": is_sentencepiece_available(), "protobuf": is_protobuf_available()}
+    if missing := [package for package, is_there in installed.items() if not is_there]:
+        raise ImportError(
+            f"{name}: a SentencePiece model, which transformers converts with sentencepiece and protobuf; "
+            f"pip install {' '.join(missing)}"
+        )
+    import sentencepiece
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
+        tokenizer.save_pretrained(saved)
+    except Exception as error:  # of any kind, for it is somewhere inside
+        reason = in_one_line(str(error))
+        raise ValueError(f"{name}: transformers {__version__} does not convert this model: {reason:.300}") from error
+    expected = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model")).encode(_TEXT)
+    if tokenizer.encode(_TEXT, add_special_tokens=False) != expected:  # 5.0 leaves white space out
+        raise ValueError(f"{name}: transformers {__version__} converts this model to other ids than SentencePiece's")
