@@ -53,10 +53,10 @@ from hf_bpe.encoding._added_tokens.finder import TokenFinder
 from hf_bpe.encoding._merge_trees import last_pair, unreachable
 from hf_bpe.formats._decoder import default_decoding
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._files.native_readers import from_printable_all
 from hf_bpe.formats._format import Format, Hints
 from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.normalizers._steps import PREPENDS_SPACE, SPACE, WRITES_SPACE
+from hf_bpe.pretokenizers._byte_level import from_printable_all
 from hf_bpe.pretokenizers._pattern import Pattern
 
 _OTHER_MODELS = {

@@ -322,8 +322,8 @@ class Encoder:
 def from_printable(texts: list[str]) -> list[bytes | None]:
     """Return what `hf_bpe.pretokenizers.from_printable` does of each text."""
 
-def to_printable(tokens: list[bytes], kept: dict[bytes, str]) -> list[str]:
-    """Return `hf_bpe.pretokenizers.to_printable` of each token, or the text that `kept` has for it."""
+def to_printable(tokens: list[bytes]) -> list[str]:
+    """Return `hf_bpe.pretokenizers.to_printable` of each token."""
 
 def change_tokens(tokens: TokenArrays, changes: dict[int, bytes | None]) -> TokenArrays:
     """Return tokens in the order of their ids, without empty ones, and with other bytes for some ids or none."""
@@ -341,27 +341,15 @@ def join_merges(merges: bytes, ids: bytes, texts: list[str], before: str, betwee
         before, between, after: what stands before the first part, between the parts, and after the second.
     """
 
-def read_merges(text: bytes, tokens: TokenArrays) -> tuple[bytes, bytes] | None:
-    """Read the content of a `merges.txt`.
-
-    Args:
-        text: the content, with or without a header.
-        tokens: the tokens that merges may have; empty ones for what is in no merge.
+def read_vocab_and_merges(vocab_json: bytes, merges_txt: bytes) -> tuple[dict[str, int], TokenArrays, bytes] | None:
+    """Read the content of a `vocab.json`, and that of a `merges.txt` with or without a header.
 
     Returns:
-        A byte for each token, 1 if it is a part of a merge or made by one; and `hf_bpe.core._arrays.MergeIds`. None if
-        the text has anything else, or a merge twice.
+        What `hf_bpe.formats._files.native_readers.FileModel` has. None if the first is not a JSON object in UTF-8 of
+        distinct keys to distinct ids of 32 bits, or the second has anything but merges of its tokens, or one twice.
     """
 
-def read_vocab(text: bytes) -> tuple[dict[str, int], TokenArrays] | None:
-    """Read the content of a `vocab.json`.
-
-    Returns:
-        Printable token → id, in the order of the text, and their `from_printable`, empty where that is None. None if
-        the text is not a JSON object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
-    """
-
-def read_model(text: bytes, as_text: bool = False) -> tuple[bytes, dict[str, int], TokenArrays, bytes, bytes] | None:
+def read_model(text: bytes, as_text: bool = False) -> tuple[bytes, tuple[dict[str, int], TokenArrays, bytes]] | None:
     """Read `model.vocab` and `model.merges` in the content of a `tokenizer.json`.
 
     Args:
@@ -369,8 +357,8 @@ def read_model(text: bytes, as_text: bool = False) -> tuple[bytes, dict[str, int
         as_text: whether tokens are written as text, and not each byte as a printable character.
 
     Returns:
-        The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; the result of
-        `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
+        The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; and the result of
+        `read_vocab_and_merges`. None if either is missing or irregular.
     """
 
 def texts_beyond_nfc(texts: list[AnyText]) -> Numbers:

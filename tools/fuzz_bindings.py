@@ -304,7 +304,7 @@ def use_oddly(world: World) -> None:
     functions = [
         *(
             native.from_printable,
-            native.read_merges,
+            native.read_vocab_and_merges,
             native.join_merges,
             native.find_last_cut,
             native.pre_tokenize,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, TypeAlias, cast
+from typing import ClassVar, TypeAlias
 
-from hf_bpe._native_core import native_core
 from hf_bpe._utils.arguments import wrong_type
 from hf_bpe.pretokenizers._byte_level import is_utf8, to_printable
 from hf_bpe.pretokenizers._pattern import Pattern
@@ -52,14 +51,6 @@ class ByteAlphabet:
     def symbols(self, token: bytes) -> list[bytes]:
         """Return what the merges that make a token begin with."""
         return [token[place : place + 1] for place in range(len(token))]
-
-    def printable_tokens(self, tokens: Collection[bytes], special_tokens: Iterable[str]) -> list[str]:
-        """Return the tokens of a model as files show them: special tokens as their text."""
-        specials = {special.encode(): special for special in special_tokens}
-        native = native_core()
-        if native is None:
-            return [specials.get(token) or to_printable(token) for token in tokens]
-        return cast("list[str]", native.to_printable([*tokens], specials))
 
 
 @dataclass(frozen=True)
@@ -141,10 +132,6 @@ class CharacterAlphabet:
     def symbols(self, token: bytes) -> list[bytes]:
         """Return the characters of a token."""
         return [character.encode() for character in token.decode()]
-
-    def printable_tokens(self, tokens: Collection[bytes], special_tokens: Iterable[str]) -> list[str]:
-        """Return the text of the tokens of a model."""
-        return [*map(bytes.decode, tokens)]
 
 
 Alphabet: TypeAlias = ByteAlphabet | CharacterAlphabet

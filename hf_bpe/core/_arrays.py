@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
 from hf_bpe._native_core import native_core
+from hf_bpe._utils.cached_property import cached_property
+from hf_bpe.pretokenizers._byte_level import from_printable_all, to_printable_all
 
 
 class MergeIds(bytes):
@@ -27,9 +30,9 @@ class MergeIds(bytes):
 class TokenArrays(NamedTuple):
     """Tokens and their ids; those of a model are distinct, not empty and in the order of the ids."""
 
-    data: bytes  # of all tokens
-    sizes: bytes  # of each in bytes, as native 32-bit numbers, as the ids are
-    ids: bytes
+    data: bytes = b""  # of all tokens
+    sizes: bytes = b""  # of each in bytes, as native 32-bit numbers, as the ids are
+    ids: bytes = b""
 
     @classmethod
     def of(cls, vocab: Mapping[int, bytes]) -> TokenArrays:
@@ -71,3 +74,61 @@ def find_tokens(tokens: TokenArrays | Mapping[int, bytes | None], wanted: Iterab
         found: dict[bytes, int] = native_core().find_tokens(tokens, [*wanted])  # type: ignore[union-attr]
         return found
     return {token: token_id for token_id, token in tokens.items() if token in wanted}
+
+
+@dataclass(eq=False, repr=False)
+class WrittenVocab(Mapping[str, int]):
+    """Token as files write it → id, of which some are found in arrays, and all in a dictionary made on first use."""
+
+    tokens: TokenArrays = field(default_factory=TokenArrays)
+    as_text: bool = False  # they are written as text, and not each byte as a printable character
+    special: dict[str, int] = field(default_factory=dict)  # text → id of those that are text in any case
+    more: dict[str, int] = field(default_factory=dict)  # text → id of what is not among the tokens
+
+    @cached_property
+    def entries(self) -> dict[str, int]:
+        """The dictionary of all."""
+        by_id, names = self.tokens.to_dict(), {token_id: text for text, token_id in self.special.items()}
+        texts = map(bytes.decode, by_id.values()) if self.as_text else to_printable_all([*by_id.values()])
+        return {names.get(i, text): i for i, text in zip(by_id, texts, strict=True)} | self.more
+
+    @cached_property
+    def _found(self) -> dict[str, int | None]:
+        return {**self.special, **self.more}
+
+    def find(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return the ids of those texts that are there, and keep them for look-ups, without a dictionary of all."""
+        texts = [text for text in texts if isinstance(text, str)]
+        known: dict[str, int] | dict[str, int | None] = self._found
+        if "entries" in vars(self) or native_core() is None:
+            known = self.entries
+        elif wanted := [*{*texts}.difference(known)]:
+            as_utf8 = (text.encode(errors="surrogatepass") for text in wanted)
+            written = [*as_utf8] if self.as_text else from_printable_all(wanted)
+            ids, taken = find_tokens(self.tokens, filter(None, written)), {*self.special.values()}
+            found = (ids.get(token or b"") for token in written)
+            self._found.update(zip(wanted, (None if i in taken else i for i in found), strict=True))
+        return {text: token_id for text in texts if (token_id := known.get(text)) is not None}
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of all."""
+        return [*self.tokens.numbers, *self.more.values()]
+
+    def __getitem__(self, text: str) -> int:
+        token_id = self._found[text] if text in self._found else self.entries.get(text)
+        if token_id is None:
+            raise KeyError(text)
+        return token_id
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.tokens.ids) // 4 + len(self.more)
+
+    def __deepcopy__(self, memo: object) -> WrittenVocab:
+        return self
+
+    def __reduce__(self) -> tuple[type[WrittenVocab], tuple[object, ...]]:
+        return WrittenVocab, (self.tokens, self.as_text, self.special, self.more)  # whatever was looked up

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hf_bpe._utils.arguments import check_str, short_repr, wrong_type
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe.core._alphabet import BYTES, Alphabet
-from hf_bpe.core._arrays import MergeIds, TokenArrays, Tokens, find_tokens
+from hf_bpe.core._arrays import MergeIds, TokenArrays, Tokens, WrittenVocab, find_tokens
 from hf_bpe.core._checks import (
     MAX_TOKEN_BYTES,
     check_special_tokens,
@@ -87,8 +87,6 @@ class BPEModel:
     origin: Origin = field(default=(), compare=False)
     # `replace` gives it with the pattern: one from a file may be an expression that `Pattern.parse` refuses.
     _pre_tokenizer: Pattern = field(default_factory=lambda: GPT2, repr=False, compare=False)
-    # The result of `printable_vocab`, where the reader of a file has it.
-    _printable_vocab: dict[str, int] | None = field(default=None, init=False, repr=False, compare=False)
     _special_ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -303,10 +301,7 @@ class BPEModel:
         >>> BPEModel({0: b"a", 2: b" "}, []).printable_vocab()
         {'a': 0, 'Ġ': 2}
         """
-        if self._printable_vocab is not None:
-            return dict(self._printable_vocab)
-        texts = self.alphabet.printable_tokens(self.vocab.values(), self.special_tokens)
-        return dict(zip(texts, self.vocab, strict=True))
+        return WrittenVocab(self.token_arrays, not self.alphabet.is_bytes, self._special_ids, {}).entries
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -320,7 +315,7 @@ class BPEModel:
 
     def __getstate__(self) -> dict[str, object]:
         # Equal models have equal pickles, which are fingerprints for `datasets`.
-        arrays = {"token_arrays": self.token_arrays, "merge_ids": self.merge_ids, "_printable_vocab": None}
+        arrays = {"token_arrays": self.token_arrays, "merge_ids": self.merge_ids}
         state = {**vars(self), **arrays}
         return {name: state[name] for name in sorted(state) if name not in ("vocab", "merges")}
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tokenizers import AddedToken
 
+from hf_bpe.core._arrays import WrittenVocab
 from hf_bpe.encoding._added_tokens.rules import as_special
 from hf_bpe.formats._settings import NAMED_TOKENS, SettingValues
 
@@ -31,10 +32,10 @@ class AddedTokens(NamedTuple):
     newly_special: Sequence[AddedToken] = ()  # which the last call made special
 
     @classmethod
-    def from_tokens(cls, tokens: dict[int, AddedToken], vocab: Mapping[str, int]) -> AddedTokens:
+    def from_tokens(cls, tokens: dict[int, AddedToken], vocab: WrittenVocab) -> AddedTokens:
         """Return the tokens with what follows from them; `vocab` is printable token → id of the model."""
         ids = {token.content: token_id for token_id, token in tokens.items()}
-        return cls(tokens, ids, len(vocab) + sum(token not in vocab for token in ids))  # as many as `get_vocab()` has
+        return cls(tokens, ids, len(vocab) + len(ids.keys() - vocab.find(ids).keys()))  # as many as `get_vocab()` has
 
     def with_tokens(
         self,
@@ -82,15 +83,15 @@ class AddedVocabulary:
 
     A token that is special once stays special. Source of the rules: `added_vocabulary.rs` of tokenizers 0.23.
 
-    >>> added = AddedVocabulary({"a": 0, "b": 1})
+    >>> added = AddedVocabulary(WrittenVocab(more={"a": 0, "b": 1}))
     >>> added.add([AddedToken("<x>"), AddedToken("b", special=True)])
     >>> added.ids
     {'<x>': 2, 'b': 1}
     """
 
-    def __init__(self, vocab: Mapping[str, int]) -> None:
+    def __init__(self, vocab: WrittenVocab) -> None:
         self._vocab = vocab
-        self._highest = max(vocab.values(), default=-1)
+        self._highest = max(vocab.ids, default=-1)
         self.tokens: dict[int, AddedToken] = {}  # in the order in which they were added
         self.ids: dict[str, int] = {}
 
@@ -100,7 +101,7 @@ class AddedVocabulary:
         copied.tokens, copied.ids = {**self.tokens}, {**self.ids}
         return copied
 
-    def add(self, tokens: Iterable[AddedToken]) -> None:
+    def add(self, tokens: Sequence[AddedToken]) -> None:
         """Add tokens like one call of `Tokenizer.add_tokens`.
 
         Tokens of the model and tokens added before keep their ids; others get the next ids. Empty tokens are ignored.
@@ -108,10 +109,11 @@ class AddedVocabulary:
         size = len(self._vocab)
         highest = max(self.tokens, default=-1)
         following = highest + 1 if highest >= size else size
+        known = self._vocab.find(token.content for token in tokens)
         for token in tokens:
             if not token.content:
                 continue
-            token_id = self.ids.get(token.content, self._vocab.get(token.content))
+            token_id = self.ids.get(token.content, known.get(token.content))
             if token_id is None:
                 token_id, following = following, following + 1
                 # Never lower than the number of tokens; if the ids have gaps, it may be in use.

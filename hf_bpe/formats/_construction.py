@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ from typing import Any
 from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import Check, check_path, optional
+from hf_bpe.core._arrays import WrittenVocab
 from hf_bpe.core._model import BPEModel, check_model
 from hf_bpe.encoding._added_tokens.rules import as_special, check_added_ids, special_tokens_in
 from hf_bpe.formats._added_tokens import AddedTokens, NamedTokens
 from hf_bpe.formats._definition import END_OF_TEXT, Definition
-from hf_bpe.formats._files.tokenizer_json_writing import check_prefix_space, with_placeholders
-from hf_bpe.formats._files.vocab_and_merges import read_gpt2_with_vocab
+from hf_bpe.formats._files.tokenizer_json_writing import check_prefix_space, placeholders
+from hf_bpe.formats._files.vocab_and_merges import read_gpt2_with_unused
 from hf_bpe.formats._settings import CHECKS, NAMED_TOKENS, SETTINGS, Owner, SettingValues, is_default, setting_names
 from hf_bpe.formats._template import BOS_EOS_OF_PATTERN, Template, as_template, check_tokens
 from hf_bpe.normalizers._normalizer import Normalizer
@@ -49,7 +50,7 @@ class Parts:
     """What a tokenizer consists of."""
 
     model: BPEModel
-    vocab: dict[str, int]  # of printable tokens of the model, with placeholders for ids that have no token
+    vocab: WrittenVocab  # of printable tokens of the model, with placeholders for ids that have no token
     added: AddedTokens
     special: NamedTokens
     template: Template | None
@@ -82,14 +83,13 @@ def assemble(arguments: SettingValues) -> Parts:
     model_settings["pattern"] = Pattern.parse(model_settings["pattern"])
     model_settings["normalizer"] = Normalizer.parse(model_settings["normalizer"]).canonical
     listed = settings.pop("added_tokens_decoder", {})
-    model, printable_vocab = find_model(model, files, model_settings, listed.values(), settings.get("tokenizer_file"))
+    model, unused = find_model(model, files, model_settings, listed.values(), settings.get("tokenizer_file"))
     own = {name: settings.pop(name, SETTINGS[name].default) for name in setting_names(Owner.OURS)}
     template, adds_bos, adds_eos = own.pop("template"), *(settings.pop(name, None) for name in BOS_EOS_FLAGS)
     check_prefix_space(model.pre_tokenizer, own["add_prefix_space"])
-    empty_id = printable_vocab.pop("", None)  # of vocab.json
-    own["unused_tokens"] = ({} if empty_id is None else {"": empty_id}) | dict(own["unused_tokens"] or {})
+    own["unused_tokens"] = unused | dict(own["unused_tokens"] or {})
     contents = {token_id: str(token) for token_id, token in listed.items()}
-    vocab = make_vocabulary(printable_vocab, own["unused_tokens"], contents)
+    vocab = make_vocabulary(model, own["unused_tokens"], contents)
     if END_OF_TEXT in model.special_tokens:
         settings.setdefault("bos_token", END_OF_TEXT)
         settings.setdefault("eos_token", END_OF_TEXT)
@@ -108,10 +108,11 @@ def assemble(arguments: SettingValues) -> Parts:
 
 
 def _all_added_tokens(
-    model: BPEModel, vocab: Mapping[str, int], listed: AddedTokens, special: NamedTokens, settings: SettingValues
+    model: BPEModel, vocab: WrittenVocab, listed: AddedTokens, special: NamedTokens, settings: SettingValues
 ) -> AddedTokens:
     """Return the added tokens in the arguments with special tokens that these do not list, by transformers' rules."""
     contents = {*special.all}
+    vocab.find(contents)
     missing = [content for content in special.all if content not in listed.ids]
     added = listed.with_tokens(missing, True, contents, vocab)
     named = [token for token in special_tokens_in(settings) if isinstance(token, AddedToken)]
@@ -174,7 +175,7 @@ def find_model(
     added_tokens: Iterable[AddedToken],
     tokenizer_file: str | os.PathLike[str] | None = None,
 ) -> tuple[BPEModel, dict[str, int]]:
-    """Return the model that `BPETokenizer` is given or reads from its files, and its printable vocabulary.
+    """Return the model that `BPETokenizer` is given or reads from its files, and tokens that no text is encoded to.
 
     Settings are those of the model, canonical, by name. Unless they name special tokens, those of a file are the added
     tokens that are special. `tokenizer_file` is what classes of transformers take instead, for the message.
@@ -195,8 +196,7 @@ def find_model(
                 "BPETokenizer takes either a model, or files and their settings; got "
                 f"{model}, {vocab_file=}, {merges_file=}, {got}"
             )
-        model = model.with_signature(signature)
-        return model, model.printable_vocab()
+        return model.with_signature(signature), {}
     if vocab_file is not None and merges_file is None:
         raise ValueError(
             "BPETokenizer takes vocab_file, a vocab.json, and merges_file; got only "
@@ -215,10 +215,10 @@ def find_model(
     if specials is None:
         specials = [token.content for token in added_tokens if token.special] or None
     pattern = arguments.pop("pattern")
-    model, printable_vocab = read_gpt2_with_vocab(
+    model, unused = read_gpt2_with_unused(
         vocab_file, merges_file, special_tokens=specials, pattern=pattern, leave_out_ordinary=True
     )
-    return model.with_checked(**arguments).with_signature(signature), printable_vocab
+    return model.with_checked(**arguments).with_signature(signature), unused
 
 
 def loading_call(path: str | os.PathLike[str]) -> str:
@@ -231,19 +231,22 @@ def loading_call(path: str | os.PathLike[str]) -> str:
     return f"BPETokenizer.convert_from({os.fspath(path)!r})"
 
 
-def make_vocabulary(vocab: dict[str, int], unused: Mapping[str, int], added: Mapping[int, str]) -> dict[str, int]:
+def make_vocabulary(model: BPEModel, unused: Mapping[str, int], added: Mapping[int, str]) -> WrittenVocab:
     """Return printable token → id for all ids of a tokenizer, without gaps.
 
-    Given are the tokens of the model, tokens to which no text is encoded, and id → content of added tokens.
+    Given are the model, tokens to which no text is encoded, and id → content of added tokens.
     """
-    taken = {token_id: token for token, token_id in vocab.items()} if unused else {}
-    for token, token_id in unused.items():
-        if token in vocab or token_id in taken:
-            other = f"{taken.get(token_id, token)!r} {vocab.get(token, token_id)}"
-            raise ValueError(f"unused_tokens: {token!r:.80} {token_id}: the vocabulary has {other}")
+    vocab = WrittenVocab(model.token_arrays, not model.alphabet.is_bytes, model.special_ids())
     if unused:
-        vocab = dict(sorted({**vocab, **unused}.items(), key=itemgetter(1)))
-    check_added_ids(added, vocab, {token_id: token for token, token_id in vocab.items() if token_id in added})
+        entries = vocab.entries
+        taken = {token_id: token for token, token_id in entries.items()}
+        for token, token_id in unused.items():
+            if token in entries or token_id in taken:
+                other = f"{taken.get(token_id, token)!r} {entries.get(token, token_id)}"
+                raise ValueError(f"unused_tokens: {token!r:.80} {token_id}: the vocabulary has {other}")
+        vocab = WrittenVocab(more=dict(sorted({**entries, **unused}.items(), key=itemgetter(1))))
+    check_added_ids(added, vocab)
     # transformers uses the number of entries as the id of a new token and as the size of models, so with a gap in the
     # ids both would be wrong. An added token may have the id of a hole, as files of others have them.
-    return with_placeholders(vocab, added)
+    later = placeholders(vocab, added)
+    return replace(vocab, more=vocab.more | later) if later else vocab

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import codecs
 
+from hf_bpe._native_core import native_core
+
 
 def _printable_characters() -> list[str]:
     """Return the character of each byte: its own if that is printable, else the next free one from U+0100 on."""
@@ -45,6 +47,18 @@ def from_printable(text: str) -> bytes | None:
         return codecs.charmap_encode(text, "strict", _ENCODING_TABLE)[0]
     except UnicodeEncodeError:
         return None
+
+
+def to_printable_all(tokens: list[bytes]) -> list[str]:
+    """Return `to_printable` of each token."""
+    native = native_core()
+    return [*map(to_printable, tokens)] if native is None else native.to_printable(tokens)
+
+
+def from_printable_all(texts: list[str]) -> list[bytes | None]:
+    """Return `from_printable` of each text."""
+    native = native_core()
+    return [*map(from_printable, texts)] if native is None else native.from_printable(texts)
 
 
 def repair_surrogates(text: str) -> str:

@@ -162,7 +162,7 @@ class BPETokenizer(
         self._template = parts.template
         for name, value in parts.own.items():
             setattr(self, name, value)
-        self.encoder, self._decoder_cache = parts.vocab, UnpickledDict()
+        self._vocab, self._decoder_cache = parts.vocab, UnpickledDict()
         self.total_vocab_size = len(parts.vocab)  # transformers 5.0 and 5.1 add tokens before counting them
         kwargs = {"token_type_ids_pattern": "all_zeros", **parts.settings, "added_tokens_decoder": parts.added.tokens}
         super().__init__(**kwargs, special_tokens_pattern=None)  # transformers 5.0 and 5.1 default to BERT's

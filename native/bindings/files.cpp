@@ -46,17 +46,10 @@ Typed<nb::list, "list[bytes | None]"> from_printable(const Strings& texts) {
   return tokens;
 }
 
-// Tokens in `kept` have the str that it gives instead.
-Strings to_printable(const ByteStrings& tokens, const Typed<nb::dict, "dict[bytes, str]">& kept) {
+Strings to_printable(const ByteStrings& tokens) {
   nb::list texts;
   std::u16string characters;
   for (nb::handle token : items_of(tokens.value, "tokens")) {
-    if (PyBytes_CheckExact(token.ptr())) {
-      if (const nb::object text = value_of(kept.value, token); text.is_valid()) {
-        texts.append(text);
-        continue;
-      }
-    }
     characters.clear();
     for (const char byte : view_of(token, "tokens")) {
       characters.push_back(static_cast<char16_t>(character_of(static_cast<std::uint8_t>(byte))));
@@ -188,60 +181,33 @@ nb::object ids_of(const MergesFile& file, const std::vector<std::uint32_t>& ids)
   return bytes_of(merged);
 }
 
-// `tokens` may have empty ones in place of tokens that no merge has.
-Typed<nb::object, "tuple[bytes, bytes] | None"> read_merges_of(const nb::bytes& text, const TokenArrays& tokens) {
-  const GivenTokens given(tokens);
-  std::vector<std::string_view> views;
-  std::vector<std::uint32_t> ids;
-  for (const auto& [id, token] : given.items) {
-    views.push_back(token);
-    ids.push_back(id);
-  }
-  const std::optional<MergesFile> file = without_gil(  // what is read is bytes, which cannot change
-      [&](const PollFunction&) { return read_merges({text.c_str(), text.size()}, views); });
-  if (!file) return nb::none();
-  return nb::make_tuple(bytes_from({file->is_used.data(), file->is_used.size()}), ids_of(*file, ids));
-}
-
 bool are_distinct(std::vector<std::uint32_t> ids) {
   if (!std::is_sorted(ids.begin(), ids.end())) std::sort(ids.begin(), ids.end());
   return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
 }
 
-// Token as it is written → id, and the tokens as bytes, empty for those that are none. Irregular if an entry is not
-// UTF-8, or two have the same text or id.
-struct Vocab {
-  explicit Vocab(const VocabJson& vocab) {
-    const std::size_t size = vocab.entries.size();
-    for (const VocabJson::Entry& entry : vocab.entries) {
-      const auto length = static_cast<Py_ssize_t>(entry.written.size());
-      const nb::object text = nb::steal(PyUnicode_DecodeUTF8(entry.written.data(), length, nullptr));
-      if (!text.is_valid()) {
-        if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw nb::python_error();
-        PyErr_Clear();
-        return;
-      }
-      nb::object id = nb::steal(PyLong_FromUnsignedLong(entry.id));
-      if (!id.is_valid() || PyDict_SetItem(entries.ptr(), text.ptr(), id.ptr()) != 0) throw nb::python_error();
-      tokens.add(entry.id, entry.token);
-    }
-    is_regular = entries.size() == size && are_distinct(tokens.ids);
-  }
-
-  nb::dict entries;
+// A hf_bpe.formats._files.native_readers.FileModel. None if two tokens have the same text or id.
+nb::object file_model(const FileModel& file) {
+  nb::dict unmerged;
+  std::size_t number = 0;
   ArraysOfTokens tokens;
-  bool is_regular = false;
-};
-
-Typed<nb::object, "tuple[dict[str, int], TokenArrays] | None"> read_vocab_of(const nb::bytes& text) {
-  VocabJson vocab;
-  {
-    const NoGil no_gil;
-    JsonCursor cursor({text.c_str(), text.size()});
-    if (!vocab.read(cursor) || !cursor.is_end()) return nb::none();
+  for (std::size_t i = 0; i < file.vocab.entries.size(); ++i) {
+    const auto& [written, token, id] = file.vocab.entries[i];
+    tokens.add(id, token);
+    if (file.merges.is_used[i]) continue;  // so it is distinct
+    unmerged[nb::str(written.data(), written.size())] = id;
+    ++number;
   }
-  const Vocab read(vocab);
-  return read.is_regular ? nb::object(nb::make_tuple(read.entries, read.tokens.take())) : nb::none();
+  if (unmerged.size() != number || !are_distinct(tokens.ids)) return nb::none();
+  return nb::make_tuple(unmerged, tokens.take(), ids_of(file.merges, tokens.ids));
+}
+
+Typed<nb::object, "tuple[dict[str, int], TokenArrays, bytes] | None"> read_vocab_and_merges_of(
+    const nb::bytes& vocab_json, const nb::bytes& merges_txt) {
+  const auto read = without_gil([&](const PollFunction&) {  // what is read is bytes, which cannot change
+    return read_vocab_and_merges({vocab_json.c_str(), vocab_json.size()}, {merges_txt.c_str(), merges_txt.size()});
+  });
+  return read ? file_model(*read) : nb::none();
 }
 
 // A tokenizer.json without its vocabulary and merges.
@@ -255,17 +221,14 @@ nb::object rest_of(std::string_view text, const ModelJson& model) {
   return bytes_from(rest);
 }
 
-Typed<nb::object, "tuple[bytes, dict[str, int], TokenArrays, bytes, bytes] | None"> read_model_of(
+Typed<nb::object, "tuple[bytes, tuple[dict[str, int], TokenArrays, bytes]] | None"> read_model_of(
     const nb::bytes& content, bool as_text) {
   const std::string_view text(content.c_str(), content.size());
   const std::optional<ModelJson> model = without_gil(
       [&](const PollFunction&) { return read_model_json(text, as_text ? TokenForm::kText : TokenForm::kPrintable); });
   if (!model) return nb::none();
-  const Vocab vocab(model->vocab);
-  if (!vocab.is_regular) return nb::none();
-  return nb::make_tuple(rest_of(text, *model), vocab.entries, vocab.tokens.take(),
-                        bytes_from({model->merges.is_used.data(), model->merges.is_used.size()}),
-                        ids_of(model->merges, vocab.tokens.ids));
+  const nb::object read = file_model(*model);
+  return read.is_none() ? read : nb::make_tuple(rest_of(text, *model), read);
 }
 
 }  // namespace
@@ -273,8 +236,7 @@ Typed<nb::object, "tuple[bytes, dict[str, int], TokenArrays, bytes, bytes] | Non
 void bind_files(nb::module_& module) {
   module.def("from_printable", &from_printable, "texts"_a,
              "Return what `hf_bpe.pretokenizers.from_printable` does of each text.");
-  module.def("to_printable", &to_printable, "tokens"_a, "kept"_a,
-             "Return `hf_bpe.pretokenizers.to_printable` of each token, or the text that `kept` has for it.");
+  module.def("to_printable", &to_printable, "tokens"_a, "Return `hf_bpe.pretokenizers.to_printable` of each token.");
   module.def("change_tokens", &change_tokens, "tokens"_a, "changes"_a,
              "Return tokens in the order of their ids, without empty ones, and with other bytes for some ids or none.");
   module.def("find_tokens", &find_tokens, "tokens"_a, "wanted"_a, "Return token → id of the wanted tokens that exist.");
@@ -287,23 +249,12 @@ Args:
     texts: the texts of these tokens.
     before, between, after: what stands before the first part, between the parts, and after the second.
 )");
-  module.def("read_merges", &read_merges_of, "text"_a, "tokens"_a,
-             R"(Read the content of a `merges.txt`.
-
-Args:
-    text: the content, with or without a header.
-    tokens: the tokens that merges may have; empty ones for what is in no merge.
+  module.def("read_vocab_and_merges", &read_vocab_and_merges_of, "vocab_json"_a, "merges_txt"_a,
+             R"(Read the content of a `vocab.json`, and that of a `merges.txt` with or without a header.
 
 Returns:
-    A byte for each token, 1 if it is a part of a merge or made by one; and `hf_bpe.core._arrays.MergeIds`. None if
-    the text has anything else, or a merge twice.
-)");
-  module.def("read_vocab", &read_vocab_of, "text"_a,
-             R"(Read the content of a `vocab.json`.
-
-Returns:
-    Printable token → id, in the order of the text, and their `from_printable`, empty where that is None. None if
-    the text is not a JSON object in UTF-8 of distinct, nonempty keys to distinct ids of 32 bits.
+    What `hf_bpe.formats._files.native_readers.FileModel` has. None if the first is not a JSON object in UTF-8 of
+    distinct keys to distinct ids of 32 bits, or the second has anything but merges of its tokens, or one twice.
 )");
   module.def("read_model", &read_model_of, "text"_a, "as_text"_a = false,
              R"(Read `model.vocab` and `model.merges` in the content of a `tokenizer.json`.
@@ -313,8 +264,8 @@ Args:
     as_text: whether tokens are written as text, and not each byte as a printable character.
 
 Returns:
-    The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; the result of
-    `read_vocab`, and that of `read_merges`. None if either is missing or irregular.
+    The text with `{}` and `[]` in their places, which is valid JSON if and only if the text is; and the result of
+    `read_vocab_and_merges`. None if either is missing or irregular.
 )");
 }
 

@@ -67,19 +67,6 @@ inline std::vector<std::pair<nb::object, nb::object>> items_of(const nb::dict& d
   return items;
 }
 
-// The value of a key whose hash runs no code; invalid if the dict has none.
-inline nb::object value_of(const nb::dict& dict, nb::handle key) {
-  PyObject* value = nullptr;
-#if defined(Py_GIL_DISABLED)
-  if (PyDict_GetItemRef(dict.ptr(), key.ptr(), &value) < 0) throw nb::python_error();
-#else
-  value = PyDict_GetItemWithError(dict.ptr(), key.ptr());
-  if (value == nullptr && PyErr_Occurred()) throw nb::python_error();
-  Py_XINCREF(value);
-#endif
-  return nb::steal(value);
-}
-
 // Texts that the core reads without the GIL: str, bytes, and files mapped for reading. Mutable ones are refused: a
 // bytearray, an array, and a memoryview of either, even if it claims to be read-only. Must be destroyed with the GIL.
 class HeldTexts {

@@ -31,7 +31,7 @@ MergesReader::MergesReader(const std::vector<std::string_view>& tokens, std::siz
     if (numbers_[slot].is_empty()) {
       numbers_.insert(key, slot, bytes, token.size(), number);
     } else {
-      has_repeated_tokens_ = true;
+      are_distinct_ = false;
     }
   }
 }
@@ -58,7 +58,7 @@ bool MergesReader::append(std::string_view written) {
 }
 
 bool MergesReader::finish() {
-  if (file_.merges.size() + pending_.size() > most_) return false;
+  if (!are_distinct_ || file_.merges.size() + pending_.size() > most_) return false;
   std::string_view rest = made_;
   for (Pending& pending : pending_) {
     const std::string_view parts[] = {rest.substr(0, pending.first_size),
@@ -104,7 +104,7 @@ std::uint32_t MergesReader::find(Numbers::Key key, std::size_t slot, std::string
 
 // Most merges make the token after that of the preceding merge, or the same.
 std::uint32_t MergesReader::find_result(std::string_view made, std::uint32_t last) const {
-  const std::size_t end = has_repeated_tokens_ ? last : std::min(std::size_t{last} + 2, tokens_.size());
+  const std::size_t end = std::min(std::size_t{last} + 2, tokens_.size());
   for (std::size_t number = last; number < end; ++number) {
     if (tokens_[number] == made) return static_cast<std::uint32_t>(number);
   }

@@ -37,7 +37,7 @@ class MergesReader {
   // As above, for "first second", with a single space.
   bool add(std::string_view line);
 
-  // Finds the last tokens.
+  // Finds the last tokens. Returns false if two tokens are the same, too.
   bool finish();
   // All merges, at the end.
   MergesFile take() { return std::move(file_); }
@@ -61,7 +61,7 @@ class MergesReader {
   const std::size_t most_;
   const TokenForm form_;
   Numbers numbers_;
-  bool has_repeated_tokens_ = false;
+  bool are_distinct_ = true;
   MergesFile file_;
   std::vector<std::uint32_t> last_, before_;  // the last merge that makes each token, and the one before each merge
   std::vector<Pending> pending_;

@@ -1,8 +1,10 @@
 #include "files/model_json.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "files/printable.hpp"
+#include "text/unicode.hpp"
 
 namespace hf_bpe {
 namespace {
@@ -39,6 +41,23 @@ bool read_merges(JsonCursor& cursor, MergesReader& reader) {
   return cursor.take(']') && reader.finish();
 }
 
+std::vector<std::string_view> tokens_of(const VocabJson& vocab) {
+  std::vector<std::string_view> tokens;
+  tokens.reserve(vocab.entries.size());
+  for (const VocabJson::Entry& entry : vocab.entries) tokens.push_back(entry.token);
+  return tokens;
+}
+
+bool is_utf8(std::string_view text) {
+  const auto* at = reinterpret_cast<const Byte*>(text.data());
+  for (const Byte* end = at + text.size(); at < end;) {
+    const unsigned length = character_at(at, end).length;
+    if (length == 1 && *at >= 0x80) return false;
+    at += length;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool VocabJson::read(JsonCursor& cursor, TokenForm form) {
@@ -48,10 +67,11 @@ bool VocabJson::read(JsonCursor& cursor, TokenForm form) {
   if (cursor.take('}')) return true;
   do {
     Entry entry{};
-    if (!cursor.read_string(entry.written, room) || entry.written.empty()) return false;
+    if (!cursor.read_string(entry.written, room)) return false;
     if (entry.written.data() == room.data()) entry.written = unescaped_.emplace_back(entry.written);
     if (!cursor.take(':') || !cursor.read_number(entry.id)) return false;
     if (form == TokenForm::kText) {
+      if (!is_utf8(entry.written)) return false;
       entry.token = entry.written;
       entries.push_back(entry);
       continue;
@@ -65,6 +85,7 @@ bool VocabJson::read(JsonCursor& cursor, TokenForm form) {
     if (append_bytes(entry.written, piece)) {
       entry.token = std::string_view(piece).substr(begin);
     } else {
+      if (!is_utf8(entry.written)) return false;
       piece.resize(begin);
     }
     entries.push_back(entry);
@@ -76,7 +97,6 @@ std::optional<ModelJson> read_model_json(std::string_view text, TokenForm form) 
   JsonCursor cursor(text);
   if (!find_value(cursor, "model") || !cursor.take('{')) return std::nullopt;
   ModelJson model;
-  std::vector<std::string_view> tokens;
   std::optional<JsonCursor> merges;  // where they begin
   bool has_vocab = false;
   std::string room;
@@ -100,8 +120,7 @@ std::optional<ModelJson> read_model_json(std::string_view text, TokenForm form) 
   } while (cursor.take(','));
   if (!has_vocab || !merges) return std::nullopt;
 
-  tokens.reserve(model.vocab.entries.size());
-  for (const VocabJson::Entry& entry : model.vocab.entries) tokens.push_back(entry.token);
+  const std::vector<std::string_view> tokens = tokens_of(model.vocab);
   model.merges_part.begin = merges->position();
   const std::string_view rest = text.substr(model.merges_part.begin);
   JsonCursor first = *merges;
@@ -112,6 +131,16 @@ std::optional<ModelJson> read_model_json(std::string_view text, TokenForm form) 
   if (!read_merges(*merges, reader)) return std::nullopt;
   model.merges_part.end = merges->position();
   model.merges = reader.take();
+  return model;
+}
+
+std::optional<FileModel> read_vocab_and_merges(std::string_view vocab_json, std::string_view merges_txt) {
+  JsonCursor cursor(vocab_json);
+  FileModel model;
+  if (!model.vocab.read(cursor) || !cursor.is_end()) return std::nullopt;
+  std::optional<MergesFile> merges = read_merges(merges_txt, tokens_of(model.vocab));
+  if (!merges) return std::nullopt;
+  model.merges = std::move(*merges);
   return model;
 }
 

@@ -21,13 +21,13 @@ struct VocabJson {
   VocabJson& operator=(VocabJson&&) = default;
 
   struct Entry {
-    std::string_view written;  // UTF-8, which is not checked
+    std::string_view written;  // UTF-8
     std::string_view token;    // empty if a character stands for no byte
     std::uint32_t id;
   };
   std::vector<Entry> entries;
 
-  // Reads an object with nonempty keys, which may be repeated. Returns false if it is irregular.
+  // Reads an object, whose keys may be repeated. Returns false if it is irregular.
   bool read(JsonCursor& cursor, TokenForm form = TokenForm::kPrintable);
 
  private:
@@ -35,13 +35,16 @@ struct VocabJson {
   std::deque<std::string> bytes_;      // tokens, in pieces of constant address
 };
 
+struct FileModel {
+  VocabJson vocab;
+  MergesFile merges;
+};
+
 // The model in a tokenizer.json.
-struct ModelJson {
+struct ModelJson : FileModel {
   struct Part {
     std::size_t begin, end;  // in the text
   };
-  VocabJson vocab;
-  MergesFile merges;
   Part vocab_part{}, merges_part{};
 };
 
@@ -49,5 +52,8 @@ struct ModelJson {
 // places, decides whether all is valid. None if a key is missing or a value is irregular: merges of what is not in the
 // vocabulary or makes nothing in it, a merge given twice.
 std::optional<ModelJson> read_model_json(std::string_view text, TokenForm form = TokenForm::kPrintable);
+
+// Reads a vocab.json and a merges.txt. None if one is irregular.
+std::optional<FileModel> read_vocab_and_merges(std::string_view vocab_json, std::string_view merges_txt);
 
 }  // namespace hf_bpe

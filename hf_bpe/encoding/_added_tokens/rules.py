@@ -14,6 +14,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.cached_property import cached_property
 from hf_bpe._utils.lazy_exports import compiled
+from hf_bpe.core._arrays import WrittenVocab
 from hf_bpe.encoding._added_tokens.finder import TokenFinder
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
@@ -162,19 +163,17 @@ def special_tokens_in(settings: Mapping[str, Any]) -> list[str | AddedToken]:
     return [token for token in values if isinstance(token, (str, AddedToken))]
 
 
-def check_added_ids(added: Mapping[int, str], vocab: Mapping[str, int], texts: Mapping[int, str]) -> None:
-    """Raise a ValueError if an added token has the id of another token, or a different id than in the vocabulary.
-
-    Given are the contents of added tokens, and the printable tokens of the model with their ids and by their ids.
-    """
-    ids = {content: token_id for token_id, content in added.items()}
+def check_added_ids(added: Mapping[int, str], vocab: WrittenVocab) -> None:
+    """Raise a ValueError if an added token has the id of another token, or a different id than in the vocabulary."""
+    by_content = {content: token_id for token_id, content in added.items()}
+    known, taken = vocab.find(by_content), {*added}.intersection(vocab.ids)
     for token_id, content in added.items():
-        if texts.get(token_id, content) != content:
+        if token_id in taken and known.get(content) != token_id:
+            text = next(text for text, i in vocab.items() if i == token_id)
             raise ValueError(
-                f"added_tokens_decoder: {content!r:.80} has the id {token_id}, which is the id of "
-                f"{texts[token_id]!r:.80}"
+                f"added_tokens_decoder: {content!r:.80} has the id {token_id}, which is the id of {text!r:.80}"
             )
-        if (old_id := vocab.get(content, ids[content])) != token_id:
+        if (old_id := known.get(content, by_content[content])) != token_id:
             raise ValueError(
                 f"added_tokens_decoder: {content!r:.80} has the id {token_id}, but is already token {old_id}"
             )

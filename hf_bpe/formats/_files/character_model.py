@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from itertools import compress
-from operator import not_
 from typing import Any, cast
 
 from tokenizers import AddedToken
 
 from hf_bpe.core._alphabet import BYTE_TOKENS, CharacterAlphabet
-from hf_bpe.core._arrays import MergeIds, TokenArrays, change_tokens
+from hf_bpe.core._arrays import MergeIds, TokenArrays, WrittenVocab, change_tokens
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import as_tuples
 from hf_bpe.encoding._preparation import normalized_tokens
 from hf_bpe.formats._added_tokens import AddedVocabulary
 from hf_bpe.formats._decoder import canonical_decoding
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._files.native_readers import merges_of_json
+from hf_bpe.formats._files.native_readers import model_of_json
 from hf_bpe.formats._files.post_processor import json_excerpt, processor_settings
 from hf_bpe.normalizers._normalizer import Normalizer
 from hf_bpe.pretokenizers._pattern import Pattern
@@ -30,9 +28,9 @@ def is_of_characters(content: Mapping[str, Any]) -> bool:
     return not any('"ByteLevel"' in json.dumps(content.get(name)) for name in ("pre_tokenizer", "decoder"))
 
 
-def falls_back_to_bytes(data: Mapping[str, Any]) -> bool:
+def falls_back_to_bytes(data: Mapping[str, Any], ids: WrittenVocab) -> bool:
     """Return whether `byte_fallback` of the model of a `tokenizer.json` has an effect: only with tokens of bytes."""
-    return bool(data.get("byte_fallback")) and any(token.decode() in data["vocab"] for token in BYTE_TOKENS)
+    return bool(data.get("byte_fallback")) and bool(ids.find(map(bytes.decode, BYTE_TOKENS)))
 
 
 def definition_of_characters(content: Mapping[str, Any], added: AddedVocabulary, more: Mapping[str, Any]) -> Definition:
@@ -66,19 +64,15 @@ def _decoding(decoder: Any) -> str | None:
 def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple[BPEModel, dict[str, int]]:
     """Return the model, and text → id of entries to which no text is encoded."""
     data = content["model"]
-    ids: dict[str, int] = data["vocab"]
-    merges, tokens, is_used = merges_of_json(ids, data["merges"], lambda texts: [*map(str.encode, texts)])
+    ids, unmerged, tokens, merges = model_of_json(data["vocab"], data["merges"], as_text=True)
     normalizer = Normalizer.parse(content.get("normalizer"))
     pattern = _pattern(content.get("pre_tokenizer"), normalizer)
-    falls_back = falls_back_to_bytes(data)
-    unk_token = data.get("unk_token")
-    alphabet = CharacterAlphabet(falls_back, unk_token, bool(data.get("fuse_unk")))
+    alphabet = CharacterAlphabet(falls_back_to_bytes(data, ids), data.get("unk_token"), bool(data.get("fuse_unk")))
     stand_ins = {*map(bytes.decode, alphabet.stand_ins)}
     changes: dict[int, bytes | None] = {}
     specials: list[str] = []
     unused: dict[str, int] = {}
-    unmerged = dict(compress(ids.items(), map(not_, is_used)))
-    if isinstance(tokens, TokenArrays) and not unmerged.keys() >= stand_ins & ids.keys():
+    if isinstance(tokens, TokenArrays) and not unmerged.keys() >= ids.find(stand_ins).keys():
         merges = MergeIds.pairs(cast("MergeIds", merges), tokens.to_dict())  # to be refused by the model
     for text, token_id in unmerged.items():
         is_added = added.get(token_id)
@@ -91,7 +85,6 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
             continue
         elif is_added is not None or text.strip("<>") == f"|unused_{token_id}|":
             changes[token_id] = None
-    texts = {text: token_id for text, token_id in ids.items() if token_id not in changes}
     for token_id, token in added.items():
         # `tokenizers` looks up characters, and the tokens of bytes, only in the vocabulary.
         is_text = len(token.content) == 1 or token.content.encode() in BYTE_TOKENS
@@ -107,9 +100,6 @@ def _model(content: Mapping[str, Any], added: Mapping[int, AddedToken]) -> tuple
         normalizer=normalizer,
         alphabet=alphabet,
     )
-    texts |= {text: token_id for text, token_id in model.special_ids().items() if text not in texts}
-    if [*texts.values()] == model.token_arrays.numbers:
-        model = model.with_checked(_printable_vocab=texts)
     return model, unused
 
 

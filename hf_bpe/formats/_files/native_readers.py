@@ -6,19 +6,15 @@ caller, which reads all files, reports what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain, starmap
+from operator import add
 from typing import Any, NamedTuple
 
 from hf_bpe._native_core import native_core
-from hf_bpe.core._arrays import MergeIds, TokenArrays
+from hf_bpe.core._arrays import MergeIds, TokenArrays, WrittenVocab
 from hf_bpe.core._model import BPEModel, Merge
-from hf_bpe.pretokenizers._byte_level import from_printable
-
-
-def from_printable_all(texts: list[str]) -> list[bytes | None]:
-    """Return `from_printable` of each text."""
-    native = native_core()
-    return [*map(from_printable, texts)] if native is None else native.from_printable(texts)
+from hf_bpe.pretokenizers._byte_level import from_printable, from_printable_all
 
 
 def join_merges(model: BPEModel, texts: Sequence[str], before: str, between: str, after: str) -> str:
@@ -34,69 +30,50 @@ def join_merges(model: BPEModel, texts: Sequence[str], before: str, between: str
     return "".join(f"{before}{text_of[first]}{between}{text_of[second]}{after}" for first, second in model.merges)
 
 
-FileTokens = TokenArrays | dict[int, bytes | None]
-"""The tokens of a file, empty or None for printable tokens with a character that stands for no byte."""
+class FileModel(NamedTuple):
+    """The vocabulary and merges of a file."""
+
+    vocab: WrittenVocab  # tokens as they are written → id
+    unmerged: dict[str, int]  # those that no merge has or makes
+    tokens: TokenArrays | dict[int, bytes | None]  # empty or None if a character stands for no byte
+    merges: list[Merge] | MergeIds
+
+    @classmethod
+    def of_pairs(cls, vocab: dict[str, int], tokens: Mapping[str, bytes | None], merges: list[Merge]) -> FileModel:
+        """Return what was not read natively, with the bytes of the tokens."""
+        used = {*starmap(add, merges), *chain.from_iterable(merges)}
+        unmerged = {text: token_id for text, token_id in vocab.items() if tokens[text] not in used}
+        return cls(WrittenVocab(more=vocab), unmerged, {vocab[text]: token for text, token in tokens.items()}, merges)
 
 
-def bytes_by_id(tokens: FileTokens) -> Mapping[int, bytes | None]:
-    """Return id → bytes of the tokens of a file."""
-    return tokens if isinstance(tokens, dict) else tokens.to_dict()
-
-
-class ReadMerges(NamedTuple):
-    """The merges of a file, read natively, in place of the merges in a parsed `tokenizer.json`."""
-
-    ids: MergeIds
-    tokens: TokenArrays  # whose ids are distinct integers
-    is_used: bytes  # a byte for each token, 1 if a merge has or makes it
-
-
-def read_vocab(content: bytes) -> tuple[dict[str, int], TokenArrays] | None:
-    """Read a `vocab.json`: return printable token → id, and `tokens` of `ReadMerges`."""
+def read_vocab_and_merges(vocab_json: bytes, merges_txt: bytes) -> FileModel | None:
+    """Read a `vocab.json` and a `merges.txt` natively."""
     native = native_core()
-    read = None if native is None else native.read_vocab(content)
-    return None if read is None else (read[0], TokenArrays(*read[1]))
+    read = None if native is None else native.read_vocab_and_merges(vocab_json, merges_txt)
+    return None if read is None else _file_model(*read, as_text=False)
 
 
-def read_merges(content: bytes, tokens: FileTokens) -> ReadMerges | None:
-    """Read a `merges.txt` of tokens with ids; one without bytes is in no merge."""
-    native = native_core()
-    if native is None or (isinstance(tokens, dict) and not all(0 <= token_id < 2**32 for token_id in tokens)):
-        return None
-    if isinstance(tokens, dict):
-        tokens = TokenArrays.of({token_id: token or b"" for token_id, token in tokens.items()})
-    read = native.read_merges(content, tokens)
-    return None if read is None else ReadMerges(MergeIds(read[1]), tokens, read[0])
-
-
-def read_model(content: bytes, *, as_text: bool = False) -> tuple[bytes, dict[str, int], ReadMerges] | None:
-    """Read vocabulary and merges of a `tokenizer.json`, with printable tokens or with text.
-
-    Returned are the content without these, to be parsed; token as it is written → id, all distinct; and the merges.
-    """
+def read_model(content: bytes, *, as_text: bool = False) -> tuple[bytes, FileModel] | None:
+    """Read vocabulary and merges of a `tokenizer.json` natively; return its remaining JSON, to be parsed, and these."""
     native = native_core()
     read = None if native is None else native.read_model(content, as_text)
-    if read is None:
-        return None
-    remaining_json, ids, tokens, is_used, merge_ids = read
-    return remaining_json, ids, ReadMerges(MergeIds(merge_ids), TokenArrays(*tokens), is_used)
+    return None if read is None else (read[0], _file_model(*read[1], as_text=as_text))
 
 
-def merges_of_json(
-    ids: Mapping[str, int], merges: list[Any] | ReadMerges, tokens_of: Callable[[list[str]], Sequence[bytes | None]]
-) -> tuple[list[Merge] | MergeIds, FileTokens, bytes]:
-    """Return the merges of a parsed `tokenizer.json`, as pairs or ids, and `tokens` and `is_used` of `ReadMerges`.
+def _file_model(unmerged: dict[str, int], arrays: tuple[bytes, ...], merges: bytes, *, as_text: bool) -> FileModel:
+    tokens = TokenArrays(*arrays)
+    return FileModel(WrittenVocab(tokens, as_text, unmerged), unmerged, tokens, MergeIds(merges))
 
-    `merges` are what `read_model` read, or as they are written. It is a ValueError if one is not of two tokens of the
-    vocabulary that stand for bytes.
+
+def model_of_json(vocab: dict[str, int], merges: list[Any] | FileModel, *, as_text: bool = False) -> FileModel:
+    """Return vocabulary and merges of a parsed `tokenizer.json`, which has a `FileModel` in place of regular merges.
+
+    It is a ValueError if a merge is not of two tokens of the vocabulary that stand for bytes.
     """
-    if isinstance(merges, ReadMerges):
+    if isinstance(merges, FileModel):
         return merges
-    tokens = tokens_of([*ids])
-    token_bytes = dict(zip(ids, tokens, strict=True))
-    pairs = [_merge(rank, merge, token_bytes) for rank, merge in enumerate(merges)]
-    used = {part for first, second in pairs for part in (first, second, first + second)}
-    return pairs, dict(zip(ids.values(), tokens, strict=True)), bytes(token in used for token in tokens)
+    tokens = dict(zip(vocab, map(str.encode, vocab) if as_text else from_printable_all([*vocab]), strict=True))
+    return FileModel.of_pairs(vocab, tokens, [_merge(rank, merge, tokens) for rank, merge in enumerate(merges)])
 
 
 def _merge(rank: int, merge: object, tokens: Mapping[str, bytes | None]) -> Merge:

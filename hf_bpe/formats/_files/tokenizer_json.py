@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, compress
-from operator import not_
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from tokenizers import AddedToken
 
 from hf_bpe._utils.input_files import decode, parse_json_object, read_bounded
 from hf_bpe._utils.messages import warn_caller
-from hf_bpe.core._arrays import change_tokens, find_tokens
+from hf_bpe.core._arrays import WrittenVocab, change_tokens, find_tokens
 from hf_bpe.core._checks import check_vocab_ids
 from hf_bpe.core._model import BPEModel, Merge
 from hf_bpe.encoding._encoder import as_tuples
@@ -28,7 +28,7 @@ from hf_bpe.encoding._splitting import pre_tokenize
 from hf_bpe.formats._added_tokens import AddedVocabulary
 from hf_bpe.formats._definition import FLAGS, Definition
 from hf_bpe.formats._files.character_model import definition_of_characters, falls_back_to_bytes, is_of_characters
-from hf_bpe.formats._files.native_readers import ReadMerges, from_printable_all, merges_of_json, read_model
+from hf_bpe.formats._files.native_readers import FileModel, model_of_json, read_model
 from hf_bpe.formats._files.post_processor import json_excerpt, processor_settings
 from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.formats._format import Format, Peer
@@ -51,21 +51,16 @@ TOKENIZER_JSON_FEATURES = frozenset(
 
 
 def parse_tokenizer_json(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
-    """Return the content of a `tokenizer.json`, with `ReadMerges` if these are regular."""
+    """Return the content of a `tokenizer.json`, with a `FileModel` if it is regular."""
     path = Path(path)
     as_text = b'"ByteLevel"' not in content
-    model = read_model(content, as_text=as_text)
-    if model is None:
-        return parse_json_object(path, decode(path, content))
-    remaining_json, ids, merges = model
-    try:
-        parsed = parse_json_object(path, decode(path, remaining_json))
-    except ValueError:  # it tells the place in the remaining JSON
-        return parse_json_object(path, decode(path, content))
-    if is_of_characters(parsed) != as_text:  # it is a token, or written with escapes
-        return parse_json_object(path, decode(path, content))
-    parsed["model"] |= {"vocab": ids, "merges": merges}
-    return parsed
+    if (model := read_model(content, as_text=as_text)) is not None:
+        with suppress(ValueError):  # which tells the place in the remaining JSON
+            parsed = parse_json_object(path, decode(path, model[0]))
+            if is_of_characters(parsed) == as_text:  # or it is a token, or written with escapes
+                parsed["model"] |= {"vocab": model[1].vocab, "merges": model[1]}
+                return parsed
+    return parse_json_object(path, decode(path, content))
 
 
 def definition_of_json(
@@ -134,7 +129,7 @@ def _definition(
 def _check_model(data: Mapping[str, Any]) -> None:
     if data.get("type", "BPE") != "BPE":
         raise ValueError(f"model: is {data['type']!s:.40}, expected BPE with merges: {_USE_OTHER}")
-    if not isinstance(data.get("merges"), list | ReadMerges):
+    if not isinstance(data.get("merges"), list | FileModel):
         raise ValueError(f"model: merges: expected a list, got {data.get('merges')!r:.80}")
     if data.get("dropout"):
         raise ValueError(f"model: dropout {data['dropout']!r:.40}, which makes ids random, would be lost")
@@ -143,23 +138,22 @@ def _check_model(data: Mapping[str, Any]) -> None:
             raise ValueError(f"model: {name} {data[name]!r:.40}: {_USE_OTHER}")
 
 
-def _vocab(data: Mapping[str, Any]) -> dict[str, int]:
+def _vocab(data: Mapping[str, Any]) -> WrittenVocab:
+    if isinstance(data["merges"], FileModel):
+        return data["merges"].vocab
     if not isinstance(data["vocab"], dict):
         raise ValueError(f"model: vocab: expected an object of token to id, got {type(data['vocab']).__name__}")
-    if not isinstance(data["merges"], ReadMerges):
-        check_vocab_ids(data["vocab"], "model: vocab")
-    return data["vocab"]
+    check_vocab_ids(data["vocab"], "model: vocab")
+    return WrittenVocab(more=data["vocab"])
 
 
-def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: Mapping[str, int]) -> AddedVocabulary:
+def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: WrittenVocab) -> AddedVocabulary:
+    flags = (*FLAGS, "special")
     for token in tokens:
-        if any(type(token.get(flag, False)) is not bool for flag in (*FLAGS, "special")):
+        if any(type(token.get(flag, False)) is not bool for flag in flags):
             raise ValueError(f"added_tokens: expected flags that are true or false, got {token!r:.200}")
     added = AddedVocabulary(vocab)
-    added.add(
-        AddedToken(token["content"], **{flag: token.get(flag, False) for flag in (*FLAGS, "special")})
-        for token in tokens
-    )
+    added.add([AddedToken(token["content"], **{flag: token.get(flag, False) for flag in flags}) for token in tokens])
     for token in tokens:
         text, token_id = token["content"], token["id"]
         expected = added.ids.get(text, token_id)
@@ -181,20 +175,18 @@ def _model(
     An added token is also an ordinary token if merges make it, or if a whole pre-token may equal it, which `tokenizers`
     looks up in the vocabulary where text is not searched for the added token.
     """
-    ids: dict[str, int] = data["vocab"]
-    merges, tokens, is_used = merges_of_json(ids, data["merges"], from_printable_all)
+    ids, unmerged, tokens, merges = model_of_json(data["vocab"], data["merges"])
     pattern, ignore_merges, normalizer = how
     changes: dict[int, bytes | None] = {}
     specials: dict[str, int] = {}
     unused: dict[str, int] = {}
-    unmerged = compress(ids.items(), map(not_, is_used))
     outside = ((token.content, i) for i, token in added.items() if token.content not in ids)
-    for text, token_id in chain(unmerged, outside):
+    for text, token_id in chain(unmerged.items(), outside):
         if not text:  # Whisper has such an entry; no text is encoded to it, and it decodes to nothing
             changes[token_id] = None
             unused[text] = token_id
             continue
-        token = from_printable(text) if text in ids else None
+        token = from_printable(text) if text in unmerged else None
         is_added = added.get(token_id)
         is_word = ignore_merges and is_added and token is not None and pre_tokenize(token, pattern) == [token]
         if token is not None and (len(token) == 1 or is_word):
@@ -207,10 +199,9 @@ def _model(
         elif token is None:
             changes[token_id] = None
             unused[text] = token_id
-        elif text.strip("<>") == f"|unused_{token_id}|":  # the placeholders of `with_placeholders`
+        elif text.strip("<>") == f"|unused_{token_id}|":  # the names of `placeholders`
             changes[token_id] = None
-    found = find_tokens(tokens, map(str.encode, specials))
-    for token, token_id in found.items():
+    for token, token_id in find_tokens(tokens, map(str.encode, specials)).items():
         if token_id not in changes:  # it is an ordinary token
             changes[specials.pop(token.decode())] = None
     model = BPEModel.of(
@@ -221,18 +212,13 @@ def _model(
         ignore_merges=ignore_merges,
         normalizer=normalizer,
     )
-    printable = {**ids, **specials}
-    for text in unused:
-        del printable[text]
-    if [*printable.values()] == model.token_arrays.numbers:
-        model = model.with_checked(_printable_vocab=printable)
     return model, unused
 
 
 def _check_missing_bytes(data: Mapping[str, Any], added: AddedVocabulary, merges: Iterable[Merge]) -> None:
     """Refuse treatments of missing bytes other than dropping them or one added token for each."""
     unk_token = data.get("unk_token")
-    if falls_back_to_bytes(data):
+    if falls_back_to_bytes(data, _vocab(data)):
         raise ValueError("model: byte_fallback, with bytes that have no token, would be lost")
     if unk_token is None:
         return

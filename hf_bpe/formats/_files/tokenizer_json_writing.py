@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
+from hf_bpe.core._arrays import WrittenVocab
 from hf_bpe.core._checks import check_gaps, unused_name
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition, token_to_json
@@ -30,7 +32,8 @@ def render_tokenizer_json(definition: Definition) -> str:
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
     names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
     printable = model.printable_vocab()
-    vocab = with_placeholders({**printable, **definition.unused_tokens}, names)
+    vocab = {**printable, **definition.unused_tokens}
+    vocab |= placeholders(WrittenVocab(more=vocab), names)
     alphabet, decoding = model.alphabet, definition.setting("decoding")
     unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
     if not alphabet.is_bytes:
@@ -103,20 +106,22 @@ def _pre_tokenizer(pattern: Pattern, add_prefix_space: bool, of_bytes: bool) -> 
     return chain.to_json()
 
 
-def with_placeholders(vocab: dict[str, int], names: Mapping[int, str] | None) -> dict[str, int]:
-    """Return a printable vocabulary with a placeholder for each unused id below the highest.
+def placeholders(vocab: WrittenVocab, names: Mapping[int, str]) -> dict[str, int]:
+    """Return a placeholder for each unused id below the highest of a vocabulary.
 
     Unused ids between it and added tokens, given as id → content, also get placeholders.
     """
-    size = max(vocab.values(), default=-1) + 1
-    later = {token_id for token_id in names or () if token_id >= size}
+    ids = vocab.ids
+    size = max(ids, default=-1) + 1
+    later = {token_id for token_id in names if token_id >= size}
     if max(later, default=size - 1) >= size + len(later):
         size = max(later) + 1
-    if size == len(vocab):
-        return vocab
-    check_gaps(size, len(vocab) + len(later))
-    filled = dict(vocab)
-    for token_id in sorted({*range(size)}.difference(vocab.values())):
-        placeholder = (names or {}).get(token_id, f"<|unused_{token_id}|>")
-        filled[unused_name(filled, placeholder)] = token_id
-    return filled
+    if size == len(ids):
+        return {}
+    check_gaps(size, len(ids) + len(later))
+    unused = {token_id: names.get(token_id, f"<|unused_{token_id}|>") for token_id in {*range(size)}.difference(ids)}
+    vocab.find(unused.values())
+    added: dict[str, int] = {}
+    for token_id, placeholder in sorted(unused.items()):
+        added[unused_name(ChainMap(added, vocab), placeholder)] = token_id
+    return added

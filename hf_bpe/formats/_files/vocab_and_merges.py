@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from itertools import chain, compress, starmap
+from contextlib import suppress
+from itertools import chain
 from json.encoder import encode_basestring as quote
-from operator import add, itemgetter, not_
 from pathlib import Path
 from typing import cast
 
@@ -20,18 +20,11 @@ from hf_bpe._utils.files import staged_folder
 from hf_bpe._utils.input_files import decode, parse_json_object, read_bounded
 from hf_bpe.core._arrays import MergeIds, TokenArrays, change_tokens, find_tokens
 from hf_bpe.core._checks import check_vocab_ids
-from hf_bpe.core._model import BPEModel, Merge
+from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._files.native_readers import (
-    FileTokens,
-    bytes_by_id,
-    from_printable_all,
-    join_merges,
-    read_merges,
-    read_vocab,
-)
+from hf_bpe.formats._files.native_readers import FileModel, join_merges, read_vocab_and_merges
 from hf_bpe.formats._format import Format, Hints, Peer
-from hf_bpe.pretokenizers._byte_level import from_printable
+from hf_bpe.pretokenizers._byte_level import from_printable, from_printable_all
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 VOCAB_FILE = "vocab.json"
@@ -61,10 +54,10 @@ def read_gpt2(
         OSError: a file cannot be read.
         ValueError: a file is malformed, with the location; or the model is not valid.
     """
-    return read_gpt2_with_vocab(vocab_file, merges_file, special_tokens=special_tokens, pattern=pattern)[0]
+    return read_gpt2_with_unused(vocab_file, merges_file, special_tokens=special_tokens, pattern=pattern)[0]
 
 
-def read_gpt2_with_vocab(
+def read_gpt2_with_unused(
     vocab_file: str | os.PathLike[str],
     merges_file: str | os.PathLike[str],
     *,
@@ -72,18 +65,13 @@ def read_gpt2_with_vocab(
     pattern: AnyPattern = "gpt2",
     leave_out_ordinary: bool = False,
 ) -> tuple[BPEModel, dict[str, int]]:
-    """Read a model like `read_gpt2`, and also return the content of `vocab.json`, in the order of the ids.
+    """Read a model like `read_gpt2`, and also return the entry of an empty token, if there is one, with its id.
 
-    It is the model's `printable_vocab()`, and an empty token if there is one. With `leave_out_ordinary`, special tokens
-    that are bytes or in merges are ordinary instead of refused; transformers makes any token special without removing
-    it from the model.
+    With `leave_out_ordinary`, special tokens that are bytes or in merges are ordinary instead of refused; transformers
+    makes any token special without removing it from the model.
     """
-    entries, tokens = _read_vocab(Path(vocab_file))
-    empty_id = entries.pop("", None)
-    if empty_id is not None and isinstance(tokens, dict):
-        del tokens[empty_id]
-    merges, is_used = _read_merges(Path(merges_file), entries, tokens)
-    unmerged = [*compress(entries, map(not_, is_used))]
+    entries, unmerged, tokens, merges = _read_files(Path(vocab_file), Path(merges_file))
+    unused = {"": unmerged.pop("")} if "" in unmerged else {}
     specials = {text for text in unmerged if from_printable(text) is None}
     if special_tokens is None:
         specials |= {text for text in unmerged if len(text) != 1}
@@ -92,26 +80,22 @@ def read_gpt2_with_vocab(
             f"special_tokens: expected a list of str, got {special_tokens!r:.80}; write [{special_tokens!r:.80}]"
         )
     else:
-        chosen = {*special_tokens} & entries.keys()
+        chosen = entries.find({*special_tokens}).keys() - unused.keys()
         merged = chosen.difference(unmerged)
         if leave_out_ordinary:
             chosen -= merged | {text for text in chosen if len(text) == 1 and text not in specials}
         elif merged and isinstance(merges, MergeIds):
-            merges = merges.pairs(cast("dict[int, bytes]", bytes_by_id(tokens)))  # to be refused by the model
+            merges = merges.pairs(cast("TokenArrays", tokens).to_dict())  # to be refused by the model
         specials |= chosen
-    changes = {entries[text]: text.encode("utf-8", "surrogatepass") for text in specials}
-    vocab = change_tokens(tokens, changes)
-    if isinstance(vocab, TokenArrays) and not changes.keys() >= {*find_tokens(tokens, changes.values()).values()}:
+    contents = {i: text.encode("utf-8", "surrogatepass") for text, i in entries.find(specials).items()}
+    vocab = change_tokens(tokens, {**contents, **dict.fromkeys(unused.values())})
+    if isinstance(vocab, TokenArrays) and not contents.keys() >= {*find_tokens(tokens, contents.values()).values()}:
         vocab = vocab.to_dict()  # two tokens have the same bytes
     try:
         model = BPEModel.of(vocab, merges, specials, Pattern.parse(pattern))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{vocab_file}, {merges_file}: {error}") from error
-    if empty_id is not None:
-        entries[""] = empty_id
-    if model.token_arrays.numbers != [*entries.values()]:
-        entries = dict(sorted(entries.items(), key=itemgetter(1)))
-    return model, entries
+    return model, unused
 
 
 def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str = "") -> tuple[Path, Path]:
@@ -133,26 +117,16 @@ def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str =
     return Path(folder, names[0]), Path(folder, names[1])
 
 
-def _read_vocab(path: Path) -> tuple[dict[str, int], FileTokens]:
-    """Return printable token → id, and the tokens."""
-    content = read_bounded(path)
-    read = read_vocab(content)
-    if read is not None:
-        return read
-    entries = parse_json_object(path, decode(path, content))
-    check_vocab_ids(entries, str(path))
-    return entries, dict(zip(entries.values(), from_printable_all([*entries]), strict=True))
-
-
-def _read_merges(path: Path, entries: dict[str, int], tokens: FileTokens) -> tuple[list[Merge] | MergeIds, bytes]:
-    """Return merges, and a byte for each token: 1 if a merge has or makes it."""
-    content = read_bounded(path)
-    if (read := read_merges(content, tokens)) is not None:
-        return read.ids, read.is_used
-    bytes_of = bytes_by_id(tokens)
-    irregular = _read_irregular_merges(path, decode(path, content), {t: bytes_of[i] for t, i in entries.items()})
-    used = {*starmap(add, irregular), *chain.from_iterable(irregular)}
-    return irregular, bytes(token in used for token in bytes_of.values())
+def _read_files(vocab_file: Path, merges_file: Path) -> FileModel:
+    content = read_bounded(vocab_file)
+    with suppress(OSError, ValueError):  # which come after those of the other file
+        if (read := read_vocab_and_merges(content, read_bounded(merges_file))) is not None:
+            return read
+    entries = parse_json_object(vocab_file, decode(vocab_file, content))
+    check_vocab_ids(entries, str(vocab_file))
+    tokens = dict(zip(entries, from_printable_all([*entries]), strict=True))
+    merges = _read_irregular_merges(merges_file, decode(merges_file, read_bounded(merges_file)), tokens)
+    return FileModel.of_pairs(entries, tokens, merges)
 
 
 def _read_irregular_merges(path: Path, text: str, tokens: dict[str, bytes | None]) -> list[tuple[bytes, bytes]]:
@@ -182,10 +156,10 @@ def _matches(path: Path, head: bytes) -> bool:
 def _read(path: Path, hints: Hints) -> Definition:
     pattern = "gpt2" if hints.pattern == "auto" else hints.pattern
     special_tokens = None if hints.special_tokens is None else [*hints.special_tokens]
-    model, vocab = read_gpt2_with_vocab(
+    model, unused = read_gpt2_with_unused(
         path / VOCAB_FILE, path / MERGES_FILE, special_tokens=special_tokens, pattern=pattern
     )
-    return Definition(model, settings={"unused_tokens": {"": vocab[""]} if "" in vocab else None})
+    return Definition(model, settings={"unused_tokens": unused or None})
 
 
 def _write(definition: Definition, path: Path) -> None:

@@ -16,10 +16,9 @@ from tokenizers import AddedToken, Tokenizer
 
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._added_tokens import NamedTokens
-from hf_bpe.formats._construction import with_named_tokens
+from hf_bpe.formats._construction import make_vocabulary, with_named_tokens
 from hf_bpe.formats._definition import ENCODING_SETTINGS, Definition
 from hf_bpe.formats._files.native_readers import read_model
-from hf_bpe.formats._files.tokenizer_json_writing import with_placeholders
 from hf_bpe.formats._folder.files import TOKENIZER_FILE
 from hf_bpe.formats._folder.read import read_folder
 from hf_bpe.formats._pipeline import Pipeline
@@ -108,8 +107,8 @@ def _values(definition: Definition) -> dict[str, object]:
 def _vocabulary(definition: Definition) -> dict[str, int]:
     """Return printable token → id, including added tokens, with placeholders for unused ids of the model."""
     contents = {token_id: token.content for token_id, token in definition.added_tokens.items()}
-    vocab = with_placeholders({**definition.model.printable_vocab(), **definition.unused_tokens}, contents)
-    return {**vocab, **{content: token_id for token_id, content in contents.items()}}
+    vocab = make_vocabulary(definition.model, definition.unused_tokens, contents)
+    return vocab.entries | {content: token_id for token_id, content in contents.items()}
 
 
 def check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, int]) -> None:
@@ -184,9 +183,10 @@ class LoadedFile:
         read = read_model(backend.to_str().encode(), as_text=as_text)
         if read is None:
             raise ValueError(f"{path}: the core is not built, or what `tokenizers` has loaded is irregular")
-        content, vocab, (self._merge_ids, *_) = read
+        content, model = read
+        self._merge_ids = model.merges
         self._content = _with_no_template_as_none(json.loads(content))
-        self.vocabulary = {**vocab, **{token["content"]: token["id"] for token in self._content["added_tokens"]}}
+        self.vocabulary = model.vocab.entries | {each["content"]: each["id"] for each in self._content["added_tokens"]}
 
     def check_merges(self, name: str, model: BPEModel) -> None:
         """Raise a ValueError, with the name of the loader, if it has other merges than a model."""

@@ -232,4 +232,4 @@ def folds_to_several(char: str) -> bool:
 @lru_cache(maxsize=1)
 def sequences_of_one() -> frozenset[str]:
     """Return the folded sequences that are, without regard to case, a single character: ss, ﬁ and 70 others."""
-    return frozenset(folded for code in range(0x10000) if len(folded := chr(code).casefold()) > 1)
+    return frozenset(folded for char in cased_characters() if len(folded := char.casefold()) > 1)

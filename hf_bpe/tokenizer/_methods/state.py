@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import AddedToken
 
 from hf_bpe._utils.arguments import check_flag, check_int, optional
+from hf_bpe.core._arrays import WrittenVocab
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Encoder
 from hf_bpe.encoding._sessions.prefix_cache import PrefixCache
@@ -59,6 +60,7 @@ class StateMethods(OwnTokenizer):
     """The attributes of a tokenizer, which the constructor of BPETokenizer sets."""
 
     _base: Encoder  # of the model, without added tokens
+    _vocab: WrittenVocab
     _pipeline_cache: PipelineCache
     _prefix_cache: PrefixCache | None = None
 
@@ -150,7 +152,12 @@ class StateMethods(OwnTokenizer):
     @property
     def vocab_size(self) -> int:
         """The highest id of the model plus one, without added tokens."""
-        return len(self.encoder)
+        return len(self._vocab)
+
+    @property
+    def encoder(self) -> dict[str, int]:
+        """Printable token → id of the model, with placeholders for its unused ids; do not change it."""
+        return self._vocab.entries
 
     def get_vocab(self) -> dict[str, int]:
         """Return printable token → id, including added tokens, with placeholders for unused ids of the model."""
@@ -162,8 +169,7 @@ class StateMethods(OwnTokenizer):
         """Return a tokenizer that shares the model but has its own added tokens."""
         other = type(self).__new__(type(self))
         for name, value in vars(self).copy().items():
-            is_own = isinstance(value, (dict, list)) and name != "encoder"  # which never changes
-            other.__dict__[name] = copy.copy(value) if is_own else value
+            other.__dict__[name] = copy.copy(value) if isinstance(value, (dict, list)) else value
         other.__dict__["_pipeline_cache"] = self._pipeline_cache.next()
         return other
 
@@ -206,7 +212,7 @@ class StateMethods(OwnTokenizer):
 
     @added_tokens_decoder.setter
     def added_tokens_decoder(self, value: Mapping[int, AddedToken]) -> None:
-        self._replace_added_tokens(AddedTokens.from_tokens({**self._added_tokens_decoder, **value}, self.encoder))
+        self._replace_added_tokens(AddedTokens.from_tokens({**self._added_tokens_decoder, **value}, self._vocab))
 
     def add_special_tokens(self, *args: Any, **kwargs: Any) -> int:
         """Name special tokens and add missing ones to the vocabulary, as in transformers; return the number added."""
@@ -221,12 +227,12 @@ class StateMethods(OwnTokenizer):
         special = {*map(str, self._extra_special_tokens), *self.special_tokens_map.values()}
         # The constructor of transformers leaves total_vocab_size to the first call of `len`.
         before = AddedTokens(self._added_tokens_decoder, self._added_tokens_encoder, len(self))
-        added = before.with_tokens(new_tokens or [], special_tokens, special, self.encoder, verbose=self.verbose)
+        added = before.with_tokens(new_tokens or [], special_tokens, special, self._vocab, verbose=self.verbose)
         self._replace_added_tokens(added)
         return added.total - before.total
 
     def _update_total_vocab_size(self) -> None:
-        self._replace_added_tokens(AddedTokens.from_tokens(self._added_tokens_decoder, self.encoder))
+        self._replace_added_tokens(AddedTokens.from_tokens(self._added_tokens_decoder, self._vocab))
 
     def _update_trie(self, unique_no_split_tokens: list[str] | None = None) -> None:
         """Leave the trie of transformers empty, because it is not used here and a long token in it breaks pickle."""
