@@ -13,7 +13,7 @@ from hf_bpe import BPEModel, train
 from hf_bpe.analysis import merge_tree
 from hf_bpe.core import CharacterAlphabet
 from hf_bpe.encoding import parts_of_tokens, unreachable
-from support.cases import case
+from support.cases import check_refusals
 from support.samples import make_tokenizer
 from support.strategies import models
 
@@ -61,9 +61,8 @@ def test_tree_has_a_line_a_token_in_text_and_a_box_in_html(model, data):
     console.print(tree)
     assert console.file.getvalue().splitlines() == lines
     html = tree._repr_html_()
-    assert (
-        html.count('<div class="box') == html.count("<bdi") == html.count("<li>") == html.count("</li>") == len(nodes)
-    )
+    for part in ('<div class="box', "<bdi", "<li>", "</li>"):
+        assert html.count(part) == len(nodes)
     assert html.count("<ul>") == html.count("</ul>") == 1 + sum(bool(node.parts) for node in nodes)
 
 
@@ -84,16 +83,15 @@ def test_an_added_token_says_what_it_is():
 
 def test_unknown_token_is_an_error_that_names_it():
     model = train(["low low lower"], num_merges=2)
-    for wrong, error, said in (
+    rows = [
         (99999, ValueError, "no token with the id 99999"),
         ("slow er", ValueError, r"'slow er' is not one token; it is encoded as s\|low\|·\|e\|r$"),
         ("x" * 13, ValueError, r"it is encoded as (x\|){12}…$"),
         (True, TypeError, "expected an id, the bytes or the text"),
         (None, TypeError, "expected an id, the bytes or the text"),
         (1.5, TypeError, "expected an id, the bytes or the text"),
-    ):
-        with case(wrong), pytest.raises(error, match=said):
-            merge_tree(model, wrong)
+    ]
+    check_refusals(rows, lambda wrong: merge_tree(model, wrong))
     with pytest.raises(ValueError, match="there is no token 'x'; give the text of a token"):
         merge_tree(BPEModel({0: b"a"}, []), "x")
 

@@ -240,9 +240,8 @@ class TestBest:
     def test_best_of_each_row_is_marked_everywhere(self, models):
         found = compare({"small": models[0], "large": models[1]}, TEXTS)
         overall = ("bytes per token", "characters per token", "tokens per word", "tokens", "words in one token")
-        assert [each for each in sorted(table_of(found)[1]) if each[0] in overall] == [
-            (name, 2) for name in sorted(overall)
-        ]
+        best = [each for each in sorted(table_of(found)[1]) if each[0] in overall]
+        assert best == [(name, 2) for name in sorted(overall)]
         tokens = [f"{one.total.tokens:,}" for one in found.reports]
         assert re.search(rf"^tokens +{tokens[0]} +\*{tokens[1]}$", str(found), re.MULTILINE)
         assert f"<td class=best><bdi>{tokens[1]}</bdi>" in found._repr_html_()

@@ -163,9 +163,8 @@ def test_tokenizers_show_the_ids_of_their_calls(tokenizer, text):
     assert [token.id for token in shown.tokens] == ids
     decoded = b"".join(token.data for token in shown.tokens)
     assert decoded == tokenizer.decode_bytes(ids)
-    assert [token.is_added for token in shown.tokens] == [
-        token_id in tokenizer.added_tokens_decoder for token_id in ids
-    ]
+    added = tokenizer.added_tokens_decoder
+    assert [token.is_added for token in shown.tokens] == [token_id in added for token_id in ids]
     assert shown.is_exact == (decoded == repair_surrogates(text).encode())
     assert ("differs from the given text" in shown.summary) == (not shown.is_exact)
 

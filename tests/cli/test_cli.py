@@ -183,10 +183,8 @@ class TestTrain:
         text.write_text("one of the best: one of the rest\n" * 9, encoding="utf-8")
         after = ["--superwords-after", 12]
         run("train", text, "-o", tmp_path / "one", "--num-merges", 17, *after, "--max-words", 2, "--colon-space")
-        superwords = Superwords(after=12, max_words=2, colon_space=True)
-        assert BPETokenizer.from_pretrained(tmp_path / "one").model == train(
-            [text], num_merges=17, superwords=superwords
-        )
+        expected = train([text], num_merges=17, superwords=Superwords(after=12, max_words=2, colon_space=True))
+        assert BPETokenizer.from_pretrained(tmp_path / "one").model == expected
 
         after += ["--superwords-after", 15, "--superword-pattern", r"\n"]
         run("train", text, "-o", tmp_path / "two", "--num-merges", 17, *after)
@@ -232,13 +230,9 @@ class TestEncode:
         assert run("encode", folder, "-", stdin=ANY_BYTES).stdout == " ".join(map(str, ids)) + "\n"
 
     def test_text_of_the_command_line(self, folder):
-        for text in ("low <|x|>", "é\n\x01"):
-            expected = run("encode", folder, stdin=text.encode()).stdout
-            assert run("encode", folder, "--text", text).stdout == expected
-        assert (
-            run("encode", folder, "--lines", "--text", "low\nlow").stdout
-            == run("encode", folder, "--lines", stdin=b"low\nlow").stdout
-        )
+        for text, *options in (["low <|x|>"], ["é\n\x01"], ["low\nlow", "--lines"]):
+            expected = run("encode", folder, *options, stdin=text.encode()).stdout
+            assert run("encode", folder, *options, "--text", text).stdout == expected
 
     def test_split_special_tokens(self, folder):
         assert run("encode", folder, stdin=b"<|x|>").stdout == "256\n"

@@ -159,11 +159,8 @@ def test_a_special_token_that_is_an_ordinary_one_too_stays_both(path):
     write_file(path, tokens=["a", "b", "ab", "Ġ"], token_type=[NORMAL, CONTROL, USER_DEFINED, UNKNOWN])
     got = read(path)
     assert got.model == BPEModel({0: b"a", 1: b"b", 2: b"ab", 3: b" "}, [(b"a", b"b")])
-    assert [(i, token.content, token.special) for i, token in got.added_tokens.items()] == [
-        (1, "b", True),
-        (2, "ab", False),
-        (3, "Ġ", True),
-    ]
+    added = [(i, token.content, token.special) for i, token in got.added_tokens.items()]
+    assert added == [(1, "b", True), (2, "ab", False), (3, "Ġ", True)]
 
 
 def test_special_token_with_the_bytes_of_an_ordinary_one_is_kept(path):
@@ -219,9 +216,8 @@ def test_tokens_that_begin_within_others_are_found_or_refused(path):
     got = read(write_file(path, **values))
     assert AddedTokenSplitter(got.added_tokens).split("a<s>x<s>") == ["a", 4, 3]
     values["tokens"][4] = "s>x"
-    with pytest.raises(
-        ValueError, match=f"{path}: added tokens '<s>' and 's>x': in '<s>x' llama.cpp finds the longest"
-    ):
+    message = f"{path}: added tokens '<s>' and 's>x': in '<s>x' llama.cpp finds the longest"
+    with pytest.raises(ValueError, match=message):
         read(write_file(path, **values))
 
 

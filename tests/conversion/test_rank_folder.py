@@ -52,11 +52,8 @@ def test_folder_of_kimi_has_the_ids_of_tiktoken(folder):
     ours = BPETokenizer.from_pretrained(folder)
     assert ours.definition == BPETokenizer.convert_from(folder).definition
     assert (ours.model.pattern, len(ours), ours.chat_template) == ("kimi-k2", SIZE + 258, "{{ messages }}")
-    assert ours.convert_ids_to_tokens([SIZE, SIZE + 2, SIZE + 257]) == [
-        "[BOS]",
-        f"<|reserved_token_{SIZE + 2}|>",
-        f"<|reserved_token_{SIZE + 257}|>",
-    ]
+    reserved = [f"<|reserved_token_{SIZE + number}|>" for number in (2, 257)]
+    assert ours.convert_ids_to_tokens([SIZE, SIZE + 2, SIZE + 257]) == ["[BOS]", *reserved]
     assert (ours.bos_token_id, ours.eos_token_id) == (SIZE, SIZE + 1)
     assert ours.decode([SIZE, SIZE + 9], skip_special_tokens=True) == "<think>"
     tiktoken = pytest.importorskip("tiktoken")
@@ -88,9 +85,8 @@ def test_other_code_is_not_taken_for_that_of_kimi(folder):
 
 def test_pattern_and_special_tokens_can_be_given(folder):
     configure(folder, auto_map={"AutoTokenizer": ["tokenization_qwen.QWenTokenizer", None]})
-    with pytest.raises(
-        ValueError, match=r"does not store the split pattern; give it: .*; the code of the folder has it"
-    ):
+    message = r"does not store the split pattern; give it: .*; the code of the folder has it"
+    with pytest.raises(ValueError, match=message):
         BPETokenizer.from_pretrained(folder)
     ours = BPETokenizer.convert_from(folder, pattern="qwen2", special_tokens={"<|im_start|>": SIZE + 2})
     assert ours.model.pattern == "qwen2"

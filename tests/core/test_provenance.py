@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hf_bpe import BPEModel, BPETokenizer, WordCounts, conversion, count, train
 from support.cases import case
+from support.edited_folders import edit_json
 from support.strategies import corpora, models
 
 TEXTS = ["low lower lowest newest widest " * 3, "the quick brown fox"]
@@ -139,10 +140,7 @@ def test_files_that_were_changed_are_not_said_to_be_learned(tmp_path):
     merges = tmp_path / "merges.txt"
     *kept, _ = merges.read_text("utf-8").splitlines()
     merges.write_text("\n".join(kept), encoding="utf-8")
-    config = tmp_path / "tokenizer_config.json"  # without digests, by which the change would be refused
-    settings = json.loads(config.read_text("utf-8"))
-    del settings["file_digests"]
-    config.write_text(json.dumps(settings), encoding="utf-8")
+    edit_json(tmp_path / "tokenizer_config.json", file_digests=None)  # by which the change would be refused
     assert "counts" not in fields_of(BPETokenizer.from_pretrained(tmp_path).model.signature)
 
 
@@ -166,7 +164,6 @@ def test_unprintable_signatures_are_ignored():
 
 def test_a_signature_that_is_no_text_is_refused(tmp_path):
     BPETokenizer.train(TEXTS, 258).save_pretrained(tmp_path)
-    path = tmp_path / "tokenizer_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"signature": 1}), encoding="utf-8")
+    edit_json(tmp_path / "tokenizer_config.json", signature=1)
     with pytest.raises(ValueError, match="signature: expected a string, got 1"):
         BPETokenizer.from_pretrained(tmp_path)

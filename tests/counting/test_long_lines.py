@@ -24,7 +24,7 @@ from support.strategies import patterns, texts
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 zstandard = pytest.importorskip("zstandard")
-from support.reading import PACK, blocks_of, count, expected_counts, joined, specials, split  # noqa: E402
+from support.reading import PACK, assert_error_or_skip, blocks_of, count, expected_counts, joined, specials, split  # noqa: E402
 
 MB = 1 << 20
 
@@ -103,13 +103,8 @@ def test_long_lines_of_json_are_refused_or_skipped(tmp_path_factory, pack, all_d
 def test_long_rows_of_parquet_are_refused_or_skipped(tmp_path):
     path = tmp_path / "a.parquet"
     parquet.write_table(arrow.table({"text": ["low", "lowest", "low"]}), path)
-    skipped = Skipped()
-    assert joined(Source(path, max_line_bytes=5, on_error="skip"), skipped=skipped) == b"lowlow"
-    assert skipped == Skipped(documents=1)
-    with pytest.raises(
-        ValueError, match=r"a\.parquet: row 1: a text of more than 5 bytes, the limit by max_line_bytes"
-    ):
-        joined(Source(path, max_line_bytes=5))
+    message = r"a\.parquet: row 1: a text of more than 5 bytes, the limit by max_line_bytes"
+    assert_error_or_skip(path, message, b"lowlow", Skipped(documents=1), max_line_bytes=5)
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
@@ -185,7 +180,6 @@ def test_max_memory_decides_how_long_a_line_may_be(tmp_path, monkeypatch):
     path.write_text(json.dumps({"text": "low " * 500_000}))
     assert counting.count(path, max_memory="1TB").total == 500_001
     monkeypatch.setattr(counting, "_room", lambda limit: 14 * 10**6)
-    with pytest.raises(
-        MemoryError, match=r"a\.jsonl: line 1: a line of more than 1000000 bytes, the limit by max_memory"
-    ):
+    message = r"a\.jsonl: line 1: a line of more than 1000000 bytes, the limit by max_memory"
+    with pytest.raises(MemoryError, match=message):
         counting.count(path, max_memory=memory.resident_bytes() + 10**9)

@@ -19,7 +19,7 @@ from hf_bpe.counting._readers import CountSettings, read, read_documents
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
 from hf_bpe.pretokenizers._pattern import GPT2
 from hf_bpe.reference import count_pre_tokens
-from support.cases import case
+from support.cases import case, check_refusals
 from support.profiles import by_profile
 from support.strategies import any_bytes, any_texts, patterns, texts
 
@@ -377,12 +377,8 @@ class TestCompressed:
     def test_text_before_damaged_bytes_is_kept_if_errors_are_skipped(self, tmp_path, pack):
         path = tmp_path / f"a.txt{pack}"
         path.write_bytes(PACK[pack](self.TEXT) + b"not packed")
-        with blocks_of(5), pytest.raises(ValueError, match=r"not (gzip|zstd), within its first \d+ bytes"):
-            joined(path)
-        skipped = Skipped()
         with blocks_of(5):
-            assert joined(Source(path, on_error="skip"), skipped=skipped) == self.TEXT
-        assert skipped == Skipped(files=1)
+            assert_error_or_skip(path, r"not (gzip|zstd), within its first \d+ bytes", self.TEXT, Skipped(files=1))
 
     @pytest.mark.parametrize("pack", [".gz", ".zst"])
     @given(st.lists(st.binary(max_size=9), max_size=4), st.integers(1, 40))
@@ -447,9 +443,7 @@ class TestParquet:
 
     def test_a_column_of_nothing_but_nulls_is_rows_that_are_wrong(self, tmp_path):
         parquet.write_table(arrow.table({"text": arrow.nulls(3)}), tmp_path / "a.parquet")
-        skipped = Skipped()
-        assert joined(Source(tmp_path / "a.parquet", on_error="skip"), skipped=skipped) == b""
-        assert skipped == Skipped(documents=3)
+        assert_error_or_skip(tmp_path / "a.parquet", "row 0: expected a string", b"", Skipped(documents=3))
 
     def test_files_that_are_wrong_are_an_error_or_skipped(self, tmp_path):
         path = tmp_path / "a.parquet"
@@ -467,11 +461,7 @@ class TestParquet:
         data = bytearray(path.read_bytes())
         data[4:120] = b"\xff" * 116
         path.write_bytes(data)
-        with pytest.raises(ValueError, match=r"a\.parquet: cannot be read as Parquet"):
-            joined(path)
-        skipped = Skipped()
-        joined(Source(path, on_error="skip"), skipped=skipped)
-        assert skipped == Skipped(files=1)
+        assert_error_or_skip(path, r"a\.parquet: cannot be read as Parquet", b"", Skipped(files=1))
 
 
 class TestDatasets:
@@ -584,9 +574,7 @@ NO_TEXTS = [
 
 
 def test_an_element_that_is_no_text_is_a_type_error():
-    for source, message in NO_TEXTS:
-        with case(source), pytest.raises(TypeError, match=message):
-            joined(source)
+    check_refusals(NO_TEXTS, joined, TypeError)
 
 
 def test_an_element_that_is_no_text_can_be_skipped():

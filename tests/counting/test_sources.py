@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe import Source, count, plan
-from support.cases import case
+from support.cases import case, check_refusals
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -191,9 +191,8 @@ def test_file_missing_in_a_store_names_what_may_be_wrong(monkeypatch):
         protocol = "s3"
 
     monkeypatch.setitem(fsspec.get_filesystem_class.__globals__["_registry"], "s3", Empty)
-    with pytest.raises(
-        FileNotFoundError, match=r"no file .s3://no-bucket/a\.txt.; expected a bucket .* the credentials"
-    ):
+    message = r"no file .s3://no-bucket/a\.txt.; expected a bucket .* the credentials"
+    with pytest.raises(FileNotFoundError, match=message):
         plan("s3://no-bucket/a.txt")
 
 
@@ -228,9 +227,7 @@ WRONG_SOURCES = [
 
 
 def test_a_source_checks_itself():
-    for make, error, message in WRONG_SOURCES:
-        with case(message), pytest.raises(error, match=message):
-            make()
+    check_refusals(WRONG_SOURCES, lambda make: make())
 
 
 WEIGHTS = [

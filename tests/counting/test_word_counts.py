@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hf_bpe import WordCounts
 from hf_bpe.counting import _word_counts as counts_module
 from hf_bpe.pretokenizers import UNICODE_VERSION
-from support.cases import case
+from support.cases import check_refusals
 
 words = st.binary(min_size=1, max_size=4) | st.sampled_from([b"low", b"lower", b"lowest"])
 tables = st.dictionaries(words, st.integers(0, 2**20), max_size=12)
@@ -148,9 +148,7 @@ WRONG = [
 
 
 def test_wrong_words_weights_and_mixed_settings_are_refused():
-    for call, error, message in WRONG:
-        with case(message), pytest.raises(error, match=message):
-            call()
+    check_refusals(WRONG, lambda call: call())
 
 
 def test_any_number_of_counts_is_merged_a_few_at_a_time(monkeypatch):

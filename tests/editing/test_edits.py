@@ -34,9 +34,7 @@ def check_remap(remap, old, new):
     """Check that a remap tells of every token of both models, and that what was kept is the same token."""
     assert remap.old_ids == old.vocab.keys()
     assert remap.sources.keys() == new.vocab.keys()
-    assert {old_id: new.vocab[new_id] for old_id, new_id in remap.new_ids.items()} == {
-        old_id: old.vocab[old_id] for old_id in remap.new_ids
-    }
+    assert all(new.vocab[new_id] == old.vocab[old_id] for old_id, new_id in remap.new_ids.items())
     assert {*remap.removed} == {i for i, token in old.vocab.items() if token not in {*new.vocab.values()}}
 
 
@@ -88,9 +86,8 @@ class TestPrune:
         assert remap.new_ids.keys() == always.union(*map(tree, keep))
         assert [*pruned.vocab] == [*range(len(remap.new_ids))] == [*remap.new_ids.values()]
         assert pruned.special_tokens == model.special_tokens
-        assert [
-            merge for merge in model.merges if {*merge, b"".join(merge)} <= {*pruned.vocab.values()}
-        ] == pruned.merges
+        kept = {*pruned.vocab.values()}
+        assert [merge for merge in model.merges if {*merge, b"".join(merge)} <= kept] == pruned.merges
 
     @given(models(), st.dictionaries(words(), st.integers(0, 5)), st.data())
     @settings(max_examples=by_profile(quick=12, thorough=50))
@@ -208,10 +205,7 @@ class TestExtend:
     def test_the_number_of_new_tokens_is_the_one_asked_for(self):
         model = BPEModel({0: b"a", 1: b"b"}, [])
         longer, remap = extend(model, ["ab aab"], 5, special_tokens=["<|x|>"], initial_alphabet="observed")
-        assert longer.vocab == {
-            **{0: b"a", 1: b"b", 2: b" ", 3: b"<|x|>"},
-            **{4: b"ab", 5: b"aab", 6: b" aab"},
-        }
+        assert longer.vocab == dict(enumerate([b"a", b"b", b" ", b"<|x|>", b"ab", b"aab", b" aab"]))
         assert remap.added == {2: (), 3: (), 4: (0, 1), 5: (0, 0, 1), 6: (0, 0, 1)}
 
     def test_normalizing_model_is_extended_with_normalized_text(self):

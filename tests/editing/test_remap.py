@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_bpe.editing import Remap
-from support.cases import case
+from support.cases import case, check_refusals
 from support.strategies import remaps
 
 
@@ -80,9 +80,7 @@ INVALID = [
 
 
 def test_invalid_remaps_are_refused():
-    for arguments, error, message in INVALID:
-        with case(arguments), pytest.raises(error, match=message):
-            Remap(*arguments)
+    check_refusals(INVALID, lambda arguments: Remap(*arguments))
 
 
 NO_REMAPS = [

@@ -1,6 +1,5 @@
 """Which engine is chosen, and what is said of it."""
 
-import json
 import os
 import re
 import subprocess
@@ -12,6 +11,7 @@ import pytest
 
 from hf_bpe import BPETokenizer, count
 from hf_bpe._native_core import native_core
+from support.edited_folders import save_as_others
 
 MISSING = "import sys; sys.modules['hf_bpe._native'] = None;"
 
@@ -84,16 +84,10 @@ def test_sources_imported_for_the_installed_package_are_named(tmp_path, monkeypa
 )
 def test_a_pattern_that_the_core_cannot_run_is_refused_by_name(tmp_path, pattern, reason):
     (tmp_path / "text.txt").write_text("low lower")
-    BPETokenizer.train(["low lower"], 258).save_pretrained(tmp_path, portable=True)
-    content = json.loads((tmp_path / "tokenizer.json").read_text())
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
-    content["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [split, byte_level]}
-    for path in tmp_path.glob("*.json"):
-        path.unlink()
-    (tmp_path / "merges.txt").unlink(missing_ok=True)
-    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
-    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    stages = {"type": "Sequence", "pretokenizers": [split, byte_level]}
+    save_as_others(BPETokenizer.train(["low lower"], 258), tmp_path, pre_tokenizer=stages)
     calls = [
         lambda: count(["low lower"], pattern=pattern),
         lambda: BPETokenizer.train(tmp_path / "text.txt", 258, pattern=pattern),

@@ -15,6 +15,7 @@ from hf_bpe._native_core import native_core
 from hf_bpe.pretokenizers import ByteLevel, Pattern, Split
 from hf_bpe.pretokenizers._native_splitting import compile_natively
 from support.commands import error
+from support.edited_folders import save_as_others
 
 pytestmark = pytest.mark.skipif(native_core() is None, reason="the native core counts steps")
 
@@ -92,12 +93,8 @@ def test_stages_of_a_chain_share_the_work_of_a_text():
 
 
 def test_files_and_commands_refuse_a_text_that_takes_too_long(tokenizer, tmp_path):
-    tokenizer.save_pretrained(tmp_path / "tokenizer")
-    (tmp_path / "tokenizer/tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
-    for name in ("vocab.json", "merges.txt"):
-        (tmp_path / "tokenizer" / name).unlink()
     (tmp_path / "text.txt").write_text(TEXT)
-    foreign = BPETokenizer.from_pretrained(tmp_path / "tokenizer")
+    foreign = BPETokenizer.from_pretrained(save_as_others(tokenizer, tmp_path / "tokenizer"))
     with pytest.raises(ValueError, match=TOO_COSTLY.format(len(TEXT))):
         foreign.encode_files(tmp_path / "text.txt", tmp_path / "ids.npy")
     assert not (tmp_path / "ids.npy").exists()

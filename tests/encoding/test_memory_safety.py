@@ -18,6 +18,7 @@ from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.reference._options import LearningOptions
 from support.engines import native_encoder
 from support.races import ROUNDS, WAYS, race
+from support.strategies import BYTES
 
 LENGTH = 200  # of a text: so short that what is freed is used for the next object of its size
 TEXTS_A_SIZE = 5000  # which is a megabyte
@@ -79,8 +80,7 @@ def replaced(texts):
 @pytest.fixture(scope="module")
 def model(native):
     merges = [(b"0", b"1"), (b"2", b"3"), (b"01", b"23"), (b"b", b"c"), (b"bc", b"d"), (b"d", b"e")]
-    vocab = {byte: bytes([byte]) for byte in range(256)}
-    vocab.update((256 + rank, first + second) for rank, (first, second) in enumerate(merges))
+    vocab = BYTES | {256 + rank: first + second for rank, (first, second) in enumerate(merges)}
     return BPEModel(vocab, merges, pattern="gpt2")
 
 

@@ -216,9 +216,8 @@ def test_a_beginning_decides_its_cuts(text, other_end, pattern):
             continue
         assert cut in {*cuts.find_all(other, 1, len(other))}
         if not any(special.encode() in other for special in specials):
-            assert pre_tokenize(other, pattern) == pre_tokenize(text[:cut], pattern) + pre_tokenize(
-                other[cut:], pattern
-            )
+            parts = [pre_tokenize(part, pattern) for part in (text[:cut], other[cut:])]
+            assert pre_tokenize(other, pattern) == parts[0] + parts[1]
 
 
 # With NFC: what is certainly in the form, what is not, and text that it changes

@@ -15,7 +15,7 @@ from hf_bpe.encoding._native_paths import encode_batch
 from hf_bpe.reference._dropout import Draws, Dropout, dropout_limits, merge_with_dropout, mix, text_key
 from support.engines import native_encoder, reference_encoder
 from support.profiles import by_profile, scaled
-from support.strategies import any_bytes, any_texts, hostile_models, models, patterns, runs_of_letters
+from support.strategies import BYTES, any_bytes, any_texts, hostile_models, models, patterns, runs_of_letters
 
 probabilities = st.sampled_from([1e-9, 0.03, 0.1, 0.3, 0.5, 0.9, 1.0])
 UNKNOWN = 5000
@@ -198,8 +198,7 @@ def test_cached_results_of_words_are_those_of_the_reference(native):
 @given(st.sampled_from(["NFC", "NFKC", "Lowercase"]), st.lists(any_texts, max_size=3), probabilities)
 def test_places_count_bytes_of_normalized_text(name, texts, probability):
     token = AddedTokenTuple("\u00c4<|x|>", 2000, True, False, False, False, False)
-    vocab = {byte: bytes([byte]) for byte in range(256)}
-    model = BPEModel({**vocab, 256: b" A", 257: b"ow", 258: b"low"}, [(b"o", b"w"), (b"l", b"ow")], pattern="gpt2")
+    model = BPEModel({**BYTES, 256: b" A", 257: b"ow", 258: b"low"}, [(b"o", b"w"), (b"l", b"ow")], pattern="gpt2")
     texts = [f"{text}\u00c4<|x|>A\u0308 low {text} low" for text in texts]
     encoder = make_encoder(replace(model, normalizer=name), (token,))
     raw = make_encoder(model, (token,))

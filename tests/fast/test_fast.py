@@ -18,6 +18,7 @@ from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizerFast, accelerate, patch_transformers, unpatch_transformers
 from hf_bpe.fast import _pipeline_slot
+from support.cases import case
 
 TEXTS = ["", " ", "This is<|endoftext|> the first", "falsé 生活 12  \n\t x", "<x> <pad> <y><|eot|>é", "👩🏽‍🚀\x00" * 3]
 
@@ -354,25 +355,18 @@ def test_tokens_added_again_are_those_of_the_backend(folder, added, is_accelerat
                 assert fast.decode(ids, skip_special_tokens=skips) == plain.decode(ids, skip_special_tokens=skips)
 
 
+WORD_LEVEL = Tokenizer(models.WordLevel({"a": 0, "<unk>": 1}, unk_token="<unk>"))
+
+
 def test_other_tokenizers_are_refused_and_stay_as_they_are():
-    other = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(WORD_LEVEL))
+    other = PreTrainedTokenizerFast(tokenizer_object=WORD_LEVEL)
     with pytest.raises(ValueError, match=r"PreTrained|TokenizersBackend.*WordLevel"):
         accelerate(other)
     assert not isinstance(other, BPETokenizerFast)
 
 
-WORD_LEVEL = json.dumps(
-    {
-        **dict.fromkeys(("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")),
-        "version": "1.0",
-        "added_tokens": [],
-        "model": {"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"},
-    }
-)
-
-
 def test_patched_auto_tokenizer_accelerates_what_it_can(folder, tmp_path):
-    PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(WORD_LEVEL)).save_pretrained(tmp_path)
+    PreTrainedTokenizerFast(tokenizer_object=WORD_LEVEL).save_pretrained(tmp_path)
     plain = AutoTokenizer.from_pretrained
     patch_transformers()
     patch_transformers()
@@ -398,18 +392,15 @@ def test_the_plugin_of_vllm_accelerates_on_request(folder, monkeypatch):
     register()
     assert AutoTokenizer.from_pretrained(folder).prefix_cache is cache
     assert cache.max_bytes == 2 * 10**6
-    monkeypatch.setenv("HF_BPE_PREFIX_CACHE", "much")
-    with pytest.raises(ValueError, match="HF_BPE_PREFIX_CACHE: expected"):
-        register()
-    monkeypatch.setenv("HF_BPE_PREFIX_CACHE", "256")
-    with pytest.raises(ValueError, match=r"HF_BPE_PREFIX_CACHE: expected at least .* such as '256MB'"):
-        register()
-    monkeypatch.setenv("HF_BPE_ACCELERATE", "0")
-    with pytest.raises(ValueError, match="set HF_BPE_ACCELERATE to 1"):
-        register()
-    monkeypatch.setenv("HF_BPE_ACCELERATE", "yes")
-    with pytest.raises(ValueError, match="expected 0 or 1, got 'yes'"):
-        register()
+    for name, value, message in (
+        ("HF_BPE_PREFIX_CACHE", "much", "HF_BPE_PREFIX_CACHE: expected"),
+        ("HF_BPE_PREFIX_CACHE", "256", r"HF_BPE_PREFIX_CACHE: expected at least .* such as '256MB'"),
+        ("HF_BPE_ACCELERATE", "0", "set HF_BPE_ACCELERATE to 1"),
+        ("HF_BPE_ACCELERATE", "yes", "expected 0 or 1, got 'yes'"),
+    ):
+        monkeypatch.setenv(name, value)
+        with case(name, value), pytest.raises(ValueError, match=message):
+            register()
 
 
 def test_plugin_of_sglang_accelerates_on_request(folder, monkeypatch):

@@ -12,6 +12,7 @@ from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.normalizers import Normalizer
 from hf_bpe.normalizers._steps import total_growth
 from support.cases import case
+from support.edited_folders import edit_json, save_as_others
 from support.patience import PATIENCE
 
 
@@ -112,15 +113,10 @@ def folders(tmp_path_factory):
     """A folder with a harmful `tokenizer.json` of another library, and one of ours that somebody has edited."""
     tokenizer = BPETokenizer.train(["low lower"], num_merges=2, normalizer="NFC")
     root = tmp_path_factory.mktemp("growth")
-    tokenizer.save_pretrained(root / "foreign", portable=True)
+    save_as_others(tokenizer, root / "foreign", normalizer=BOMB)
     tokenizer.save_pretrained(root / "ours")
-    for name in ("foreign", "ours"):
-        path = root / name / "tokenizer.json"
-        path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"normalizer": BOMB}), encoding="utf-8")
-    (root / "foreign" / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
-    path = root / "ours" / "tokenizer_config.json"
-    config = json.loads(path.read_text("utf-8")) | {"normalizer": json.dumps(BOMB)}
-    path.write_text(json.dumps({name: value for name, value in config.items() if name != "file_digests"}))
+    edit_json(root / "ours" / "tokenizer.json", normalizer=BOMB)
+    edit_json(root / "ours" / "tokenizer_config.json", normalizer=json.dumps(BOMB), file_digests=None)
     return root
 
 

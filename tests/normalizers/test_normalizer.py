@@ -9,7 +9,7 @@ import pytest
 
 from hf_bpe import BPEModel
 from hf_bpe.normalizers import Normalizer
-from support.cases import case
+from support.cases import case, check_refusals
 
 NAMES = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
 STRIP = {"type": "Strip", "strip_left": True, "strip_right": False}
@@ -84,9 +84,7 @@ MALFORMED = [
 
 
 def test_malformed_normalizer_is_refused_with_the_field():
-    for value, message in MALFORMED:
-        with case(value), pytest.raises(ValueError, match=f"^normalizer: .*{message}"):
-            Normalizer.parse(value)
+    check_refusals(((value, f"^normalizer: .*{message}") for value, message in MALFORMED), Normalizer.parse)
 
 
 def test_value_of_another_type_is_refused():

@@ -17,7 +17,7 @@ from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.playground import Playground
 from hf_bpe.playground import _chats as chats
 from hf_bpe.playground import _server as server
-from support.cases import case
+from support.cases import case, check_refusals
 from support.samples import make_tokenizer
 
 ENCODE = {"text": "lowest", "special_tokens": True, "add_special_tokens": False, "caret": 0}
@@ -431,13 +431,12 @@ def test_a_tokenizer_serves_itself(tmp_path):
 
 
 def test_wrong_arguments_are_named(tokenizer):
-    for arguments, error, message in (
+    rows = [
         ({"tokenizers": {}}, ValueError, "expected at least one"),
         ({"tokenizers": ["x"]}, TypeError, "a dict of name → tokenizer"),
         ({"tokenizers": {"x": "y"}}, TypeError, "expected a BPETokenizer or a BPEModel, got str"),
         ({"port": 70_000}, ValueError, "port"),
         ({"port": "x"}, TypeError, "port"),
         ({"text": b"low"}, TypeError, "text"),
-    ):
-        with case(arguments), pytest.raises(error, match=message):
-            Playground(**{"tokenizers": {"sample": tokenizer}, **arguments})
+    ]
+    check_refusals(rows, lambda arguments: Playground(**{"tokenizers": {"sample": tokenizer}, **arguments}))

@@ -1,7 +1,5 @@
 """Expressions that `tokenizer.json` and tiktoken read differently: refused where a user gives one, kept in files."""
 
-import json
-
 import pytest
 from tokenizers import Tokenizer
 
@@ -10,6 +8,7 @@ from hf_bpe.pretokenizers import Pattern, Split, split
 from hf_bpe.pretokenizers._regex.dialects import translate
 from hf_bpe.training import Superwords
 from support.cases import case
+from support.edited_folders import save_as_others
 from support.native_patterns import split_by_tokenizers
 from support.strategies import BYTES
 from support.tiktoken_matches import matches_of_tiktoken
@@ -112,18 +111,10 @@ def test_patterns_of_users_are_refused_if_unclear(way, tmp_path):
 @pytest.fixture
 def with_unclear_expression(tmp_path):
     """Return a folder whose tokenizer.json has an unclear expression, as other libraries write it."""
-    folder = tmp_path / "theirs"
-    BPETokenizer(model=train(["1234567"] * 9, 262, pattern="none")).save_pretrained(folder)
-    content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
     stages = [Split(DIGITS).to_json(), {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]
-    content["pre_tokenizer"] = {
-        "type": "Sequence",
-        "pretokenizers": [{**each, "trim_offsets": True} for each in stages],
-    }
-    for file in folder.iterdir():
-        file.unlink()
-    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
-    return folder
+    stages = {"type": "Sequence", "pretokenizers": [{**each, "trim_offsets": True} for each in stages]}
+    tokenizer = BPETokenizer(model=train(["1234567"] * 9, 262, pattern="none"))
+    return save_as_others(tokenizer, tmp_path / "theirs", pre_tokenizer=stages)
 
 
 def test_files_with_unclear_expressions_keep_their_meaning(with_unclear_expression, tmp_path):

@@ -20,7 +20,7 @@ from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
 from hf_bpe.pretokenizers._regex.properties import _tables, unassigned
 from hf_bpe.reference import pre_tokenize
 from hf_bpe.reference._splitting import _seconds_for
-from support.cases import case
+from support.cases import case, check_refusals
 from support.native_patterns import split_by_tokenizers, splitter
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT, load_script
@@ -184,9 +184,7 @@ NO_PATTERNS = [
 
 
 def test_canonical_pattern_refuses():
-    for pattern, error, message in NO_PATTERNS:
-        with case(pattern), pytest.raises(error, match=message):
-            Pattern.parse(pattern)
+    check_refusals(NO_PATTERNS, Pattern.parse)
 
 
 def assert_all_cuts_are_safe(text, name):

@@ -155,9 +155,8 @@ def test_sdist_holds_what_building_and_testing_need_only(tmp_path, monkeypatch):
     needed += map(Path, ["LICENSE", "README.md", "CMakeLists.txt", "pyproject.toml", "PKG-INFO", ".ci/run"])
     assert [str(path) for path in needed if PurePosixPath(path) not in files] == []
     built = {"build", "dist", "wheelhouse", "__pycache__", ".hypothesis", ".git", ".venv"}
-    assert [
-        str(path) for path in files if built.intersection(path.parts) or path.suffix in (".so", ".pyd", ".whl")
-    ] == []
+    compiled = (".so", ".pyd", ".whl")
+    assert [str(path) for path in files if built.intersection(path.parts) or path.suffix in compiled] == []
     assert max(files.values()) < 200_000
 
 

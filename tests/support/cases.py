@@ -19,3 +19,10 @@ def case(*values):
         yield
     except (Exception, pytest.fail.Exception) as error:  # of pytest.raises, too
         raise AssertionError(f"failed with {', '.join(map(repr, values))}") from error
+
+
+def check_refusals(rows, call, error=ValueError):
+    """Check that a call refuses each value: rows have the value, the type of another error, and the message."""
+    for value, *others, message in rows:
+        with case(value, message), pytest.raises(others[0] if others else error, match=message):
+            call(value)

@@ -45,12 +45,12 @@ def joined(source, **options):
     return b"".join(read_all(source, **options))
 
 
-def assert_error_or_skip(data, message, kept, skipped):
+def assert_error_or_skip(data, message, kept, skipped, **options):
     """Assert that reading raises a ValueError by default, and leaves `kept` with `on_error="skip"`."""
     with pytest.raises(ValueError, match=message):
-        joined(data)
+        joined(Source(data, **options))
     seen = Skipped()
-    assert joined(Source(data, on_error="skip"), skipped=seen) == kept
+    assert joined(Source(data, on_error="skip", **options), skipped=seen) == kept
     assert seen == skipped
 
 

@@ -127,9 +127,8 @@ def test_files_on_a_store_are_those_of_a_local_run(tokenizer, corpus, store, tmp
             corpus, f"{store.url}/out/{name}", overwrite=is_again and not is_known, **where, **options
         )
         assert store.files("out") == local_files(tmp_path / "out")
-    assert [str(path) for path in written.files] == [
-        f"{store.url}/out/{path.relative_to(tmp_path / 'out').as_posix()}" for path in local.files
-    ]
+    names = [path.relative_to(tmp_path / "out").as_posix() for path in local.files]
+    assert [str(path) for path in written.files] == [f"{store.url}/out/{name}" for name in names]
     assert written[2:4] == local[2:4]
     assert not [*tmp_path.glob("s3*"), *tmp_path.glob("memory*")]
 
@@ -374,9 +373,8 @@ def test_first_error_ends_a_transfer(tmp_path):
 
 @needs_s3
 def test_missing_buckets_are_named(tokenizer, corpus, s3):
-    with pytest.raises(
-        FileNotFoundError, match=r"s3://no-bucket/c\.manifest\.json\.uploading cannot be written: .*bucket.*credentials"
-    ):
+    message = r"s3://no-bucket/c\.manifest\.json\.uploading cannot be written: .*bucket.*credentials"
+    with pytest.raises(FileNotFoundError, match=message):
         tokenizer.encode_files(corpus, "s3://no-bucket/c", format="megatron", storage_options=s3.options)
     with pytest.raises(OSError, match=r"s3://b/c\.manifest\.json cannot be read: .*unexpected keyword .*'no_such'"):
         tokenizer.encode_files(corpus, "s3://b/c", format="megatron", storage_options={"no_such": 1})
@@ -399,9 +397,8 @@ def test_errors_and_slow_answers_change_nothing(tokenizer, corpus, s3, tmp_path,
     tokenizer.save_pretrained(f"{s3.url}/tok", storage_options=s3.options)
     s3.app.faults = s3.app.delay = 0.0
     assert s3.files("out") == local_files(tmp_path / "out")
-    assert BPETokenizer.convert_from(f"{s3.url}/tok", storage_options=s3.options).encode("low") == tokenizer.encode(
-        "low"
-    )
+    loaded = BPETokenizer.convert_from(f"{s3.url}/tok", storage_options=s3.options)
+    assert loaded.encode("low") == tokenizer.encode("low")
     assert local.num_tokens > 500
 
 

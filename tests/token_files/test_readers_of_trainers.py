@@ -61,9 +61,8 @@ def test_datatrove(tokenizer, rows, source, tmp_path):
         str(tmp_path / "ours.ds"), seq_len=7, token_size=2
     )
     stream = [token for row in rows for token in row]
-    assert [dataset[at]["input_ids"].tolist() for at in range(len(dataset))] == [
-        stream[at : at + 8] for at in range(0, len(stream) - 7, 8)
-    ]
+    expected = [stream[at : at + 8] for at in range(0, len(stream) - 7, 8)]
+    assert [dataset[at]["input_ids"].tolist() for at in range(len(dataset))] == expected
 
 
 def test_datatrove_metadata_in_words():

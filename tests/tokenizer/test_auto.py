@@ -11,6 +11,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, train
 from support.cases import case
+from support.edited_folders import edit_json
 from support.families import FAMILIES, tokenizer_json
 from support.processes import run_code, torch_that_is_not_imported
 from support.profiles import thorough
@@ -287,10 +288,8 @@ def test_subclass_is_registered_and_imported_from_its_module(tokenizer, tmp_path
     mine = importlib.import_module("my_tokenizers").MyTokenizer
     mine.register_for_auto_class()
     expected = {"AutoTokenizer": ["tokenization_hf_bpe.MyTokenizer", None]}
-    assert saved_with(mine(model=tokenizer.model), tmp_path / "mine") == (
-        expected,
-        "from my_tokenizers import MyTokenizer",
-    )
+    saved = saved_with(mine(model=tokenizer.model), tmp_path / "mine")
+    assert saved == (expected, "from my_tokenizers import MyTokenizer")
     assert saved_with(tokenizer, tmp_path / "ours") == (None, None)
     code = f"sys.path.insert(0, {str(tmp_path)!r})\nfrom transformers import AutoTokenizer\n"
     code += "print(json.dumps(type(AutoTokenizer.from_pretrained(sys.argv[1], trust_remote_code=True)).__module__))"
@@ -301,9 +300,8 @@ def test_class_that_a_folder_brings_along_is_copied(tokenizer, tmp_path):
     folder = tmp_path / "brought"
     tokenizer.save_pretrained(folder)
     (folder / "my_code.py").write_text(SUBCLASS)
-    config = json.loads((folder / "tokenizer_config.json").read_text("utf-8"))
-    config |= {"auto_map": {"AutoTokenizer": ["my_code.MyTokenizer", None]}, "tokenizer_class": "MyTokenizer"}
-    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    auto_map = {"AutoTokenizer": ["my_code.MyTokenizer", None]}
+    edit_json(folder / "tokenizer_config.json", auto_map=auto_map, tokenizer_class="MyTokenizer")
     code = """
 import pathlib
 from transformers import AutoTokenizer
@@ -314,7 +312,7 @@ auto_map = json.loads((saved / "tokenizer_config.json").read_text())["auto_map"]
 print(json.dumps([type(tokenizer).__name__, auto_map, (saved / "my_code.py").read_text()]))
 """
     ran = run_code(code, folder, tmp_path / "again", HF_MODULES_CACHE=str(tmp_path / "modules"))
-    assert ran == ["MyTokenizer", {"AutoTokenizer": ["my_code.MyTokenizer", None]}, SUBCLASS]
+    assert ran == ["MyTokenizer", auto_map, SUBCLASS]
 
 
 def test_a_class_that_nobody_could_import_is_refused(monkeypatch):

@@ -179,9 +179,8 @@ def test_a_template_token_that_is_not_special_stays_so(write):
 
 def test_named_token_that_fast_ones_find_ordinary_is_refused(write):
     folder = write(backend([AddedToken("<s>", special=False)]), {"bos_token": "<s>", **as_config({})})
-    with pytest.raises(
-        ValueError, match="bos_token is '<s>', which is no special token there, and added_tokens_decoder"
-    ):
+    message = "bos_token is '<s>', which is no special token there, and added_tokens_decoder"
+    with pytest.raises(ValueError, match=message):
         BPETokenizer.from_pretrained(folder)
     (folder / "tokenizer_config.json").write_text('{"bos_token": "<s>"}')
     assert assert_same(folder).decode([258], skip_special_tokens=True) == ""
@@ -201,9 +200,8 @@ def test_add_prefix_space_is_that_of_tokenizer_json(write, in_file):
 
 def test_ambiguous_add_prefix_space_is_refused_unless_given(write):
     folder = write(backend(), {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True})
-    with pytest.raises(
-        ValueError, match=r"add_prefix_space is False, and True in tokenizer_config\.json, which GPT2Tok"
-    ):
+    message = r"add_prefix_space is False, and True in tokenizer_config\.json, which GPT2Tok"
+    with pytest.raises(ValueError, match=message):
         BPETokenizer.from_pretrained(folder)
     for asked, ids in ((True, [32, 97]), (False, [97])):
         assert BPETokenizer.from_pretrained(folder, add_prefix_space=asked).encode("a") == ids

@@ -1,6 +1,5 @@
 """Options that nobody knows are refused, with the name that is probably meant; what files hold is not checked."""
 
-import json
 import logging
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from hf_bpe import BPETokenizer
 from hf_bpe.editing import truncate
 from support.cases import case
+from support.edited_folders import edit_json
 from support.transformers_features import KEEPS_REGISTERED_CLASSES
 
 TOKENIZER = BPETokenizer.train(["low lower lowest"], vocab_size=258, special_tokens=["<|endoftext|>"])
@@ -31,8 +31,7 @@ def test_option_of_other_classes_is_a_warning(tmp_path, caplog):
 
 def test_unknown_setting_in_a_file_is_kept(tmp_path):
     TOKENIZER.save_pretrained(tmp_path)
-    file = tmp_path / "tokenizer_config.json"
-    file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), "legacy": False}), encoding="utf-8")
+    edit_json(tmp_path / "tokenizer_config.json", legacy=False)
     loaded = BPETokenizer.from_pretrained(tmp_path)
     assert loaded.init_kwargs["legacy"] is False
     edited, _ = loaded.with_model(truncate(loaded.model, 257))

@@ -1,12 +1,11 @@
 """Offsets that a `tokenizer.json` trims: chosen by the caller, verified, and compared by `hf-bpe verify`."""
 
-import json
-
 import pytest
 from tokenizers import processors
 
 from hf_bpe import BPETokenizer
 from support import commands
+from support.edited_folders import save_as_others
 
 SPECIALS = [("<s>", 256), ("</s>", 257)]
 ROBERTA = {"type": "RobertaProcessing", "sep": ["</s>", 257], "cls": ["<s>", 256]}
@@ -16,12 +15,7 @@ BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
 
 def write(folder, processor):
     tokenizer = BPETokenizer.train(["low lower  lowest\n"], num_merges=4, special_tokens=["<s>", "</s>"])
-    tokenizer.save_pretrained(folder, portable=True)
-    for path in folder.glob("*.*"):
-        if path.name != "tokenizer.json":
-            path.unlink()
-    file = folder / "tokenizer.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "post_processor": processor}))
+    save_as_others(tokenizer, folder, post_processor=processor)
 
 
 def test_trim_offsets_of_the_caller_replaces_that_of_the_file(tmp_path):

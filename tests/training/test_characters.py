@@ -19,7 +19,7 @@ from hf_bpe.pretokenizers._native_splitting import native_pattern
 from hf_bpe.reference import pre_tokenize
 from hf_bpe.reference._training_alphabet import TrainingAlphabet, count_characters
 from support import oracle
-from support.cases import case
+from support.cases import case, check_refusals
 from support.engines import use_engine
 from support.learning import learn_merges
 from support.profiles import by_profile, scaled
@@ -176,9 +176,7 @@ IMPOSSIBLE = [
 
 
 def test_impossible_options_are_refused_by_name():
-    for options, message in IMPOSSIBLE:
-        with case(options), pytest.raises(ValueError, match=message):
-            train(["ab"], **{"vocab_size": 300, **options})
+    check_refusals(IMPOSSIBLE, lambda options: train(["ab"], **{"vocab_size": 300, **options}))
 
 
 def test_initial_model_keeps_its_characters_by_default():

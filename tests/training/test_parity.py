@@ -15,7 +15,7 @@ from hf_bpe.reference._options import LearningOptions
 from hf_bpe.reference._parity import ParityOptions
 from hf_bpe.reference._parity import learn_parity_merges as learn_by_definition
 from hf_bpe.training import Parity
-from support.cases import case
+from support.cases import check_refusals
 from support.learning import learn_parity_merges
 from support.profiles import thorough
 
@@ -148,12 +148,8 @@ WRONG_OPTIONS = [
 
 
 def test_wrong_input_and_options_are_refused():
-    for arguments, error, message in WRONG_INPUT:
-        with case(message), pytest.raises(error, match=message):
-            train(vocab_size=280, **arguments)
-    for options, message in WRONG_OPTIONS:
-        with case(options), pytest.raises(ValueError, match=message):
-            Parity(**options)
+    check_refusals(WRONG_INPUT, lambda arguments: train(vocab_size=280, **arguments))
+    check_refusals(WRONG_OPTIONS, lambda options: Parity(**options))
 
 
 @thorough

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hf_bpe import Source, count, reference, train
 from hf_bpe.training import Parity, Superwords
 from support import oracle
-from support.cases import case
+from support.cases import check_refusals
 from support.profiles import by_profile
 from support.strategies import superword_limits, training_options
 
@@ -167,9 +167,5 @@ WRONG_OPTIONS = [
 
 
 def test_wrong_input_and_options_are_refused():
-    for arguments, error, message in WRONG_INPUT:
-        with case(message), pytest.raises(error, match=message):
-            train(**{"input": TEXTS, "vocab_size": 300, **arguments})
-    for options, error, message in WRONG_OPTIONS:
-        with case(options), pytest.raises(error, match=message):
-            Superwords(**options)
+    check_refusals(WRONG_INPUT, lambda arguments: train(**{"input": TEXTS, "vocab_size": 300, **arguments}))
+    check_refusals(WRONG_OPTIONS, lambda options: Superwords(**options))
