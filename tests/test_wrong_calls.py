@@ -96,7 +96,7 @@ COMMANDS = {
     "encode-files FOLDER TEXT -o x.bin": ".bin is for the formats .*'nanogpt'.*: give one of them as --format",
     "encode-files FOLDER TEXT -o x.bin --format llmc": "got 'llmc'; did you mean llm.c",
     "encode-files FOLDER TEXT -o x.npy --separator x": "error: --separator: 'x' is not a special or added token",
-    "encode RANKS TEXT": "does not store the split pattern; give it",
+    "encode RANKS TEXT": "x.tiktoken does not store the split pattern; give it: gpt2, cl100k",
     "encode FOLDER TEXT --pattern o200k": "its pattern is 'gpt2'",
     "encode-files FOLDER TEXT -o x.npy --shard 2/2": "--shard: expected I/N, .* got '2/2'",
     "encode-files FOLDER -o x.npy --shard 0/3": "--shard: standard input cannot be read again",

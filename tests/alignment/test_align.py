@@ -1,4 +1,4 @@
-"""Ids of two tokenizers in groups, compared with the definition; and examples that others published as failing."""
+"""Ids of two tokenizers in groups, ids of a context and its continuation; and examples that others saw failing."""
 
 from itertools import accumulate, pairwise
 
@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import AddedToken
+from transformers import PreTrainedTokenizerFast
 
-from hf_bpe import BPETokenizer
-from hf_bpe.alignment import align, token_bytes
+from hf_bpe import BPETokenizer, accelerate
+from hf_bpe.alignment import align, encode_pair, token_bytes
 from support import strategies
 from support.cases import case
 from support.profiles import by_profile, scaled
@@ -167,3 +169,60 @@ def test_real_texts_align_where_both_tokens_end(test_data, real, name):
 
 def qwen_normalized(qwen, text):
     return qwen.decode([qwen.encode([text])[0]])[0]
+
+
+TEXTS = ["the lowest 你好 👋🏽 é"] * 3
+PAIRED = BPETokenizer.train(
+    TEXTS, vocab_size=280, special_tokens=["<s>", "</s>"], bos_token="<s>", eos_token="</s>", add_bos_token=True,
+    add_eos_token=True,
+)  # fmt: skip
+
+
+@given(strategies.any_texts, strategies.any_texts)
+def test_ids_of_a_pair_start_where_the_continuation_does(context, continuation):
+    for adds in (False, True):
+        ids, start, spans_join = PAIRED.encode_pair(context, continuation, add_special_tokens=adds)
+        assert ids == PAIRED.encode(context + continuation, add_special_tokens=adds)
+        offsets = PAIRED(context + continuation, add_special_tokens=adds, return_offsets_mapping=True)
+        offsets = offsets["offset_mapping"]
+        special = PAIRED.get_special_tokens_mask(ids, already_has_special_tokens=True) if adds else [0] * len(ids)
+        of_text = range(adds, len(ids) - adds)
+        assert special.count(1) >= 2 * adds
+        reached = [at for at in of_text if offsets[at][1] > len(context)]
+        assert start == (reached[0] if reached else len(ids) - adds)
+        assert spans_join == bool(reached and offsets[start][0] < len(context))
+
+
+def test_a_space_may_be_on_either_side():
+    # EleutherAI/lm-evaluation-harness#1053, #1297: the continuation of "Answer: " is not "A" alone.
+    tokenizer = BPETokenizer.train(["Answer: yes"] * 3, vocab_size=264)
+    whole = tokenizer.encode("Answer: yes")
+    assert tokenizer.encode_pair("Answer:", " yes") == (whole, len(whole) - 1, False)
+    assert tokenizer.encode_pair("Answer: ", "yes") == (whole, len(whole) - 1, True)
+    assert tokenizer.encode_pair("", "Answer: yes").start == 0
+    assert tokenizer.encode_pair("Answer: yes", "") == (whole, len(whole), False)
+
+
+def test_normalized_and_stripped_text_keeps_its_places():
+    tokenizer = BPETokenizer.train(TEXTS, vocab_size=270, normalizer="NFC")
+    pair = tokenizer.encode_pair("low e", "\u0301x")
+    assert tokenizer.decode(pair.ids[pair.start :]) == "éx"
+    assert pair.spans_join
+    tokenizer.add_tokens([AddedToken("<m>", lstrip=True)])
+    pair = tokenizer.encode_pair("low ", "<m>x")
+    assert (tokenizer.decode(pair.ids[pair.start :]), pair.spans_join) == ("<m>x", True)
+
+
+def test_tokenizers_of_transformers_give_the_same(tmp_path):
+    PAIRED.save_pretrained(tmp_path, portable=True)
+    plain = PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    for context, continuation in (("the low", "est 你好"), ("the ", "lowest"), ("你", "好 </s>"), ("", ""), ("x", "")):
+        for adds in (False, True):
+            expected = PAIRED.encode_pair(context, continuation, add_special_tokens=adds)
+            for other in (plain, accelerate(plain)):
+                assert encode_pair(other, context, continuation, add_special_tokens=adds) == expected
+    BPETokenizer.train(TEXTS, vocab_size=270, normalizer="NFC").save_pretrained(tmp_path / "nfc", portable=True)
+    plain = PreTrainedTokenizerFast.from_pretrained(tmp_path / "nfc")
+    assert encode_pair(plain, "low", "est").start > 0
+    pair = encode_pair(plain, "low e", "\u0301x")
+    assert (plain.decode(pair.ids[pair.start :]), pair.spans_join) == ("éx", True)

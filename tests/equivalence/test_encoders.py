@@ -28,6 +28,7 @@ from support.patience import PATIENCE
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT
 from support.strategies import (
+    BYTES,
     CHAINS,
     SPACING_CHAINS,
     added_tokens,
@@ -111,7 +112,7 @@ def test_text_encoder_puts_the_ids_of_encode_into_the_template(native, data, tok
 
 
 def test_errors_of_what_a_text_encoder_calls_are_raised():
-    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
+    encoder = make_encoder(BPEModel(BYTES, []))
 
     def fail():
         raise LookupError("twice")
@@ -133,10 +134,7 @@ def test_errors_of_what_a_text_encoder_calls_are_raised():
 
 
 def test_places_of_characters_and_parts():
-    model = BPEModel(
-        {**{byte: bytes([byte]) for byte in range(256)}, 256: b" a", 257: "é".encode()},
-        [(b" ", b"a"), (b"\xc3", b"\xa9")],
-    )
+    model = BPEModel({**BYTES, 256: b" a", 257: "é".encode()}, [(b" ", b"a"), (b"\xc3", b"\xa9")])
     token = AddedTokenTuple("<x>", 300, True, False, True, False, False)
     encoder = make_encoder(model, (token,))
 
@@ -172,12 +170,6 @@ def test_neighbors_of_dropped_bytes_merge_within_a_pre_token():
     assert make_encoder(whole).encode(long, Options()) == [0] * 299 + [2] + [1] * 299
 
 
-def test_a_model_that_has_all_bytes_drops_none():
-    model = BPEModel({byte: bytes([byte]) for byte in range(256)}, [], drop_missing_bytes=True)
-    assert not model.drop_missing_bytes
-    assert model == dataclasses.replace(model, drop_missing_bytes=False)
-
-
 @settings(max_examples=by_profile(quick=50, thorough=120))
 @given(st.data(), added_tokens(), options)
 def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, options):
@@ -200,7 +192,7 @@ def test_blocks_of_any_size_give_the_ids_of_the_whole(native, data, tokens, opti
 )
 def test_text_is_not_cut_before_tokens_that_others_overlap(normalized, raw, text, following):
     tokens = [AddedToken(normalized, normalized=True), AddedToken(**raw, normalized=False)]
-    model = BPEModel({**{byte: bytes([byte]) for byte in range(256)}, 256: b"xo"}, [(b"x", b"o")])
+    model = BPEModel({**BYTES, 256: b"xo"}, [(b"x", b"o")])
     encoder = make_encoder(model, as_tuples(enumerate(tokens, 300)))
     cut = encoder.find_last_cut(text.encode(), Options())
     ids = encoder.encode(text[:cut], Options()) + encoder.encode(text[cut:] + following, Options())
@@ -209,7 +201,7 @@ def test_text_is_not_cut_before_tokens_that_others_overlap(normalized, raw, text
 
 @given(any_texts, st.lists(st.integers(0, 40), max_size=6), st.integers(1, 30))
 def test_pieces_of_str_may_end_between_surrogates(text, cuts, block_bytes):
-    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
+    encoder = make_encoder(BPEModel(BYTES, []))
     cuts = sorted(min(cut, len(text)) for cut in cuts)
     pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     blocks = [*encode_blocks(encoder, pieces, Options(), 1, block_bytes)]
@@ -217,7 +209,7 @@ def test_pieces_of_str_may_end_between_surrogates(text, cuts, block_bytes):
 
 
 def test_blocks_are_bounded_where_text_can_be_cut():
-    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, []))
+    encoder = make_encoder(BPEModel(BYTES, []))
     sizes = [len(ids) for ids in encode_blocks(encoder, ["low lower " * 10] * 100, Options(), 1, 1000)]
     assert sum(sizes) == 10_000
     assert max(sizes) < 1200
@@ -303,7 +295,7 @@ def test_threads_that_call_at_once_get_what_they_would_alone(native):
 
 
 def test_more_threads_than_idle_workers_may_encode_at_once(native):
-    encoder = make_encoder(BPEModel({byte: bytes([byte]) for byte in range(256)}, [], pattern="gpt2"))
+    encoder = make_encoder(BPEModel(BYTES, [], pattern="gpt2"))
     texts = [f"{'a' * number} {number}" for number in range(150)]
     all_there = threading.Barrier(len(texts))
 

@@ -15,6 +15,7 @@ from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES, case_varia
 from hf_bpe.pretokenizers._regex.translate import write
 from hf_bpe.reference import pre_tokenize
 from support.cases import case
+from support.families import FAMILIES
 from support.native_patterns import native_pieces, split_by_tokenizers
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT
@@ -158,43 +159,27 @@ def test_named_characters_newer_than_unicode_16_are_told_apart(one_of):
     assert_same_members(one_of)
 
 
-O200K = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+%s|"
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*%s|"
-)
 CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 ENDING = r"\s*[\r\n]+|\s+(?!\S)|\s+"
-KIMI = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]%s[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]%s"
 CL100K_POSSESSIVE = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+"
 CASED_WORDS = r"[^\r\n\p{L}\p{N}]?((?=[\p{L}%s])([^a-z]))%s((?=[\p{L}%s])([^A-Z]))%s"
 DEEPSEEK_SYMBOLS = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
 IN_USE = {
     **PATTERNS,
-    "qwen3.5": CONTRACTIONS
-    + rf"|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{ENDING}",
+    **{
+        f"{name}, stage {number}": stage.expression
+        for name, family in FAMILIES.items()
+        for number, stage in enumerate(family.pre_tokenizer)
+        if isinstance(stage, Split) and stage.expression not in PATTERNS.values()
+    },
     "cl100k possessive": CL100K_POSSESSIVE + r"+|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
-    "llada": CL100K_POSSESSIVE + r"|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
     "minicpm": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|" + ENDING,
-    "deepseek v3 numbers": r"\p{N}{1,3}",
-    "deepseek v3 cjk": "[一-龥\u3040-ゟ゠-ヿ]+",
     "deepseek v3": DEEPSEEK_SYMBOLS
     + "|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
     "deepseek llm newlines": "[\r\n]",
     "deepseek llm letters": r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿ𞤀-𞥃]+",
-    "deepseek llm punctuation": "\\s?[!-/:-~！-／：-～‘-‟\u3000-。]+",
-    "deepseek llm spaces": r"\s+$",
-    "deepseek llm cjk": "[一-龥ࠀ-一가-\ud7ff]+",
-    "deepseek coder letters": r"\s?\p{L}+",
-    "deepseek coder punctuation": r"\s?\p{P}+",
-    "tekken": O200K % ("", "") + r"\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" + ENDING,
-    "kimi": rf"[\p{{Han}}]+|{KIMI % ('*', '+')}{CONTRACTIONS}?|{KIMI % ('+', '*')}{CONTRACTIONS}?"
-    rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{ENDING}",
     "laguna": r"[^\n]+|[\n]+",
-    "bloom": " ?[^(\\s|[.,!?…。，、।۔،])]+",
-    "falcon": "[0-9][0-9][0-9]",
     "falcon punctuation": r"[\p{P}\$\+<=>\^~\|`]+",
-    "digits from the right": r"\d{1,3}(?=(?:\d{3})*\b)",
-    "superbpe": r"(?=(\d{3})+(?!\d))",
     "seed coder": CONTRACTIONS
     + "|[^\r\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\r\n]+|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
     "jais": CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
@@ -223,10 +208,10 @@ IN_USE = {
 
 
 # Named ones are translated by the property below, and cut these texts by name in test_pretokenizers.py.
-UNNAMED = {name: expression for name, expression in IN_USE.items() if name not in PATTERNS}
+UNNAMED = {expression: name for name, expression in IN_USE.items() if name not in PATTERNS}
 
 
-@pytest.mark.parametrize("expression", UNNAMED.values(), ids=UNNAMED)
+@pytest.mark.parametrize("expression", UNNAMED, ids=UNNAMED.values())
 def test_expression_in_use_splits_as_tokenizers_does(expression):
     expected = [split_by_tokenizers(text, expression) for text in [*NASTY, *SHORT]]
     custom = f"{expression}(?#)"  # has no name, so it is compiled
@@ -239,7 +224,7 @@ def test_expressions_in_use_split_any_text_as_tokenizers_does(text, expression):
 
 
 def test_expressions_in_use_are_native(native):
-    assert Pattern.parse([Split(IN_USE["kimi"])]).name == "kimi-k2"
+    assert Pattern.parse([Split(IN_USE["Kimi K2, stage 0"])]).name == "kimi-k2"
     assert not [name for name, each in IN_USE.items() if not splits_natively(Pattern.parse([Split(each)]))]
 
 

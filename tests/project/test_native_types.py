@@ -9,17 +9,11 @@ from support.project import ROOT, load_script
 STUB = ROOT / "hf_bpe" / "_native.pyi"
 
 
-@pytest.fixture
-def tool():
-    """Return the script that generates the types, as a module."""
+def test_types_are_those_of_the_built_core():
     pytest.importorskip("hf_bpe._native", reason="the native core was not built")
     for name in ("nanobind", "ruff"):
         pytest.importorskip(name, reason="only developers generate types here")
-    return load_script(ROOT / "tools" / "generate_native_types.py")
-
-
-def test_types_are_those_of_the_built_core(tool):
-    tool.main(["--check"])
+    load_script(ROOT / "tools" / "generate_native_types.py").main(["--check"])
 
 
 def test_every_type_of_the_core_says_what_it_holds():

@@ -1,17 +1,14 @@
 import collections
 import itertools
-import json
 import pickle
 import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, pre_tokenizers, trainers
-from tokenizers import models as tokenizer_models
 
 from hf_bpe import BPEModel
-from hf_bpe.pretokenizers import from_printable, split, to_printable
+from hf_bpe.pretokenizers import split
 from hf_bpe.reference import Encoder, learn_merges, pre_tokenize
 from support import oracle
 from support.profiles import by_profile
@@ -19,24 +16,6 @@ from support.strategies import any_bytes, corpora, mergeable, models, of_tokens,
 
 max_merges = st.integers(0, 40)
 min_frequencies = st.integers(0, 6)
-
-
-def merges_of_tokenizers(counts, max_merges, min_frequency, max_token_bytes):
-    tokenizer = Tokenizer(tokenizer_models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "removed")
-    # Its max_token_length of N means N - 1 from 3 on.
-    limit = {} if max_token_bytes is None else {"max_token_length": max_token_bytes + 1}
-    trainer = trainers.BpeTrainer(
-        vocab_size=256 + max_merges,
-        min_frequency=min_frequency,
-        special_tokens=[],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-        **limit,
-    )
-    text = " ".join(to_printable(word) for word, count in counts.items() for _ in range(count))
-    tokenizer.train_from_iterator([text], trainer)
-    return [tuple(map(from_printable, pair)) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
 
 
 @given(
@@ -49,18 +28,6 @@ def merges_of_tokenizers(counts, max_merges, min_frequency, max_token_bytes):
 )
 def test_merges_are_those_of_the_definition(counts, **options):
     assert learn_merges(counts, **options) == oracle.learn_merges(counts, **options)
-
-
-@given(corpora, max_merges, min_frequencies, st.none() | st.integers(2, 9))
-def test_merges_with_huggingface_ties_are_those_of_tokenizers(counts, max_merges, min_frequency, max_token_bytes):
-    merges = learn_merges(
-        counts,
-        max_merges=max_merges,
-        min_frequency=min_frequency,
-        max_token_bytes=max_token_bytes,
-        tie_break="huggingface",
-    )
-    assert merges == merges_of_tokenizers(counts, max_merges, min_frequency, max_token_bytes)
 
 
 @given(corpora, max_merges, tie_breaks, st.sampled_from([0, 1]), st.randoms())

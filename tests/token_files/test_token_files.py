@@ -187,11 +187,14 @@ def test_documents_of_text_end_at_the_separator_or_the_end(tokenizer, tmp_path):
     path, other = tmp_path / "in.txt", tmp_path / "open.txt"
     path.write_text(f"low{END}lower{END}{END}", encoding="utf-8")
     other.write_text("low", encoding="utf-8")
-    written = tokenizer.encode_files([path, other], tmp_path / "out", format="megatron")
+    record = f"low{END}lower"
+    paths = [path, other, write_jsonl(tmp_path / "a.jsonl", [record])]
+    written = tokenizer.encode_files(paths, tmp_path / "out", format="megatron")
     plain = tokenizer.encode_files([path, other], tmp_path / "plain.npy", begin_token=BEGIN, append_separator=False)
     low, lower = (tokenizer.encode(text, add_special_tokens=False) for text in ("low", "lower"))
     end, begin = tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids(BEGIN)
-    assert np.fromfile(written.ids, np.uint16).tolist() == [*low, end, *lower, end, end, *low, end]
+    record = tokenizer.encode(record, add_special_tokens=False, disallowed_special=())
+    assert np.fromfile(written.ids, np.uint16).tolist() == [*low, end, *lower, end, end, *low, end, *record, end]
     ids, offsets = np.load(plain.ids).tolist(), np.load(plain.offsets)
     expected = [[begin, *low, end], [begin, *lower, end], [begin, end], [begin, *low]]
     assert [ids[start:stop] for start, stop in pairwise(offsets)] == expected
@@ -221,26 +224,14 @@ def test_separator_in_a_record_is_ordinary_text(tokenizer, tmp_path, caplog):
     assert as_text.num_documents == 7
 
 
-def test_separator_ends_a_document_of_text_beside_records(tokenizer, tmp_path):
-    (tmp_path / "a.txt").write_text(f"low{END}lower{END}", encoding="utf-8")
-    write_jsonl(tmp_path / "b.jsonl", [f"low{END}lower"])
-    written = tokenizer.encode_files([tmp_path / "a.txt", tmp_path / "b.jsonl"], tmp_path / "out", format="megatron")
-    assert written.num_documents == 3
-    ids = np.fromfile(written.ids, np.uint16).tolist()
-    assert tokenizer.decode(ids) == f"low{END}lower{END}" + f"low{END}lower" + END
-    assert ids.count(tokenizer.eos_token_id) == 3
-
-
 def test_manifest_names_files_sources_and_options(tokenizer, tmp_path):
     path = write_jsonl(tmp_path / "in.jsonl", ["low", "lower low"])
     written = tokenizer.encode_files(path, tmp_path / "out", format="llm.c", pack=3, shard_tokens=3)
     manifest = json.loads(written.manifest.read_text(encoding="utf-8"))
-    assert manifest["sources"] == [
-        {"name": str(path), "bytes": path.stat().st_size, "format": "jsonl", "column": "text"}
-    ]
-    assert manifest["tokens"] + manifest["tokens_left_out"] == sum(
-        map(len, documents_of(tokenizer, ["low", "lower low"]))
-    )
+    (source,) = manifest["sources"]
+    assert source == {"name": str(path), "bytes": path.stat().st_size, "format": "jsonl", "column": "text"}
+    number_of_ids = sum(map(len, documents_of(tokenizer, ["low", "lower low"])))
+    assert manifest["tokens"] + manifest["tokens_left_out"] == number_of_ids
     assert manifest["documents"] == written.num_documents == 2
     other = BPETokenizer.train(["low low"], num_merges=2, special_tokens=[END])
     again = json.loads(other.encode_files(path, tmp_path / "o", format="llm.c").manifest.read_text(encoding="utf-8"))
@@ -341,9 +332,8 @@ def test_overwriting_deletes_only_what_the_manifest_lists(tokenizer, tmp_path):
     files = {each.name for each in tmp_path.iterdir()}
     written = tokenizer.encode_files(path, tmp_path / "out.npy", shard_tokens=100, **options)
     assert len(written.files) == 2
-    assert {each.name for each in tmp_path.iterdir()} == files - {
-        f"out-0000{number}{suffix}" for number in (1, 2) for suffix in (".npy", ".offsets.npy")
-    }
+    replaced = {f"out-0000{number}{suffix}" for number in (1, 2) for suffix in (".npy", ".offsets.npy")}
+    assert {each.name for each in tmp_path.iterdir()} == files - replaced
     (tmp_path / "out-00007.npy").write_text("precious")  # of no manifest
     with pytest.raises(FileExistsError, match=r"out-00007\.npy is a shard of another run"):
         tokenizer.encode_files(path, tmp_path / "out.npy", shard_tokens=3, **options)

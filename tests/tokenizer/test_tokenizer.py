@@ -5,12 +5,12 @@ import dataclasses
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
 from transformers import AddedToken
 from transformers.convert_slow_tokenizer import GPT2Converter
 
 from hf_bpe import BPEModel, BPETokenizer, train
 from support.samples import CORPUS, reload
+from support.strategies import BYTES
 
 TEXTS = [
     "lowest of the low<|endoftext|>",
@@ -54,18 +54,13 @@ def test_a_missing_byte_is_an_error_or_the_unknown_token():
     assert tokenizer.convert_tokens_to_ids("no such token") == unknown
 
 
-def test_gaps_in_the_ids_collide_with_no_new_token(tmp_path):
+def test_gaps_in_the_ids_collide_with_no_new_token():
     model = BPEModel({5: b"a", 2: b"b", 9: b"ab", 4: b"<s>"}, [(b"a", b"b")], ("<s>",))
     tokenizer = BPETokenizer(model=model)
     assert (tokenizer.vocab_size, len(tokenizer)) == (10, 10)
     tokenizer.backend_tokenizer.add_tokens(["other"])  # which is a copy
     tokenizer.add_tokens(["new"])
     assert tokenizer.encode("abnew<s>b") == [9, 10, 4, 2]
-    loaded = reload(tokenizer, tmp_path)
-    assert loaded.model == model
-    rust = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    for other in (loaded.encode("abnew<s>b"), rust.encode("abnew<s>b").ids):
-        assert other == [9, 10, 4, 2]
 
 
 # Special and added tokens
@@ -121,9 +116,7 @@ def test_train_new_from_iterator_keeps_special_tokens(tokenizer):
 
 
 def test_train_new_from_iterator_makes_a_model_of_its_own_merges():
-    model = BPEModel(
-        {byte: bytes([byte]) for byte in range(256)} | {256: b"abc", 257: b"<r>"}, [], ["<r>"], "qwen2", True
-    )
+    model = BPEModel(BYTES | {256: b"abc", 257: b"<r>"}, [], ["<r>"], "qwen2", True)
     new = BPETokenizer(model=model).train_new_from_iterator(["xyz xyz"], 258, new_special_tokens=["<s>"])
     assert (new.ignore_merges, new.model_special_tokens, new.pattern) == (False, ["<r>", "<s>"], "qwen2")
     assert b"abc" not in new.model.vocab.values()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hf_bpe import train, train_bpe
 from hf_bpe.pretokenizers import Split, _pattern, split
 from support import oracle
-from support.cases import case
+from support.cases import check_refusals
 from support.strategies import texts
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -62,9 +62,7 @@ TOO_SMALL = [
 
 
 def test_too_small_a_vocab_size_is_refused():
-    for options, needed in TOO_SMALL:
-        with case(options), pytest.raises(ValueError, match=needed):
-            train(["low"], special_tokens=["<|x|>", "<|y|>"], **options)
+    check_refusals(TOO_SMALL, lambda options: train(["low"], special_tokens=["<|x|>", "<|y|>"], **options))
 
 
 @pytest.mark.parametrize(
@@ -121,19 +119,5 @@ WRONG_OPTIONS = [
 
 
 def test_wrong_options_are_refused_before_the_source_is_read():
-    for options, error, message in WRONG_OPTIONS:
-        with case(options):
-            for method in (train, train_bpe):
-                with pytest.raises(error, match=message):
-                    method(never(), **options)
-
-
-def test_progress_is_shown_on_standard_error_when_asked_for(capsys):
-    quiet = train(CORPUS, num_merges=10)
-    assert capsys.readouterr() == ("", "")
-    assert train(CORPUS, num_merges=10, show_progress=True) == quiet
-    output, errors = capsys.readouterr()
-    assert output == ""
-    assert "Merging: 100%" in errors
-    assert "10/10" in errors
-    assert "' × " in errors
+    for method in (train, train_bpe):
+        check_refusals(WRONG_OPTIONS, lambda options, method=method: method(never(), **options))

@@ -22,8 +22,8 @@ def count_in(folder, **options):
     return count(["low lower"], work_dir=folder, **options)
 
 
-def train_in(folder):
-    return train(["low lower"], num_merges=1, work_dir=folder)
+def train_in(folder, **options):
+    return train(["low lower"], num_merges=1, work_dir=folder, **options)
 
 
 def encode_in(folder):
@@ -136,6 +136,18 @@ def test_half_a_line_is_removed_when_the_next_is_written(tmp_path):
     log.append("three")
     log.close()
     assert log.path.read_text().splitlines()[1:] == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("work", [count_in, train_in])
+def test_a_second_process_in_a_folder_is_refused(tmp_path, work):
+    def listen(event):
+        with pytest.raises(BlockingIOError, match="another process uses this folder"):
+            work(tmp_path)
+        heard.append(event)
+
+    heard = []
+    assert work(tmp_path, callback=listen) == work(tmp_path)
+    assert heard
 
 
 @pytest.mark.parametrize("name", WRITERS)
