@@ -1,3 +1,5 @@
+"""GGUF files are written and read with the ids of llama.cpp, or refused by name."""
+
 import struct
 from dataclasses import replace
 from operator import methodcaller

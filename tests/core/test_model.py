@@ -1,3 +1,5 @@
+"""Models check what they are given, cannot be changed, and show what they are."""
+
 import copy
 import dataclasses
 import enum

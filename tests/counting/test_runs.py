@@ -1,3 +1,5 @@
+"""Runs of counted words are merged in order, add up exactly, and are refused where they are damaged."""
+
 import contextlib
 import random
 from collections import Counter

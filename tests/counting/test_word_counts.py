@@ -1,3 +1,5 @@
+"""Counts of words are merged, pruned, saved and read without the loss of one."""
+
 import hashlib
 import json
 import pickle

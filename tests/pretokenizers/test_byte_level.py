@@ -1,3 +1,5 @@
+"""The printable form of bytes is that of GPT-2, and lone surrogates are repaired."""
+
 import re
 
 import pytest

@@ -1,3 +1,5 @@
+"""Expressions split as in `tokenizers`, or are refused with the construct and its column."""
+
 import itertools
 import random
 import re

@@ -1,3 +1,5 @@
+"""Named patterns split as in `tokenizers`, `tiktoken` and `transformers`, and in a limited time."""
+
 import functools
 import itertools
 import random

@@ -1,3 +1,5 @@
+"""Examples in docstrings print what they show."""
+
 import doctest
 import importlib
 import importlib.util

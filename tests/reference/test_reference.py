@@ -1,3 +1,5 @@
+"""The reference learns, splits, encodes and decodes as the literal definitions do."""
+
 import collections
 import itertools
 import pickle

@@ -1,3 +1,5 @@
+"""`train` learns the merges of the definition, and refuses options that make no sense."""
+
 from collections import Counter
 from dataclasses import replace
 

@@ -1,3 +1,5 @@
+"""Trainings of several sizes, on counts, in little memory, and those that are resumed are single ones."""
+
 import random
 import re
 import subprocess

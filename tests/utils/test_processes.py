@@ -1,3 +1,5 @@
+"""Work in several processes is done once each, and ends with whoever wants it."""
+
 import contextlib
 import multiprocessing
 import os
