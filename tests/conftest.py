@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 if importlib.util.find_spec("hf_bpe._native") is None:  # so that no test, nor what it starts, is warned of it
     os.environ.setdefault("HF_BPE_ENGINE", "reference")
 
-from support import left_out, profiles
+from support import deselection, profiles
 
 common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how fast a machine is proves nothing
 # The same examples in each quick run, and in CI: so a failure is due to a change, not to chance.
@@ -37,9 +37,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "scaled: tries more with --thorough, which --skip-repeated does not leave out")
     profiles.select(is_thorough)
     settings.load_profile("thorough" if is_thorough else "quick")
-    config.pluginmanager.register(left_out.Summary(config), left_out.Summary.__name__)
+    config.pluginmanager.register(deselection.Summary(config), deselection.Summary.__name__)
     if not is_thorough and not hasattr(config, "workerinput") and config.pluginmanager.hasplugin("cacheprovider"):
-        config.pluginmanager.register(left_out.PassedTests(config))
+        config.pluginmanager.register(deselection.PassedTests(config))
 
 
 def pytest_collection_finish():
@@ -51,7 +51,7 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(trylast=True)  # after -k and -m, so that what they leave out is not counted
 def pytest_collection_modifyitems(config, items):
-    left_out.deselect(config, items)
+    deselection.deselect(config, items)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,7 +14,7 @@ from tokenizers import AddedToken
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.reference import pre_tokenize
 from support.cases import case
-from support.completions import is_viable
+from support.partial_characters import is_viable
 from support.profiles import by_profile, scaled, thorough
 from support.small_tokenizers import bare_tokenizer
 

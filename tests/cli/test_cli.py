@@ -25,8 +25,8 @@ from hf_bpe.pretokenizers import Metaspace
 from hf_bpe.training import Superwords
 from support.cases import case
 from support.commands import PROGRAM, TEXT, error, program, run
-from support.patience import PATIENCE
-from support.trees import snapshot
+from support.folder_snapshots import snapshot
+from support.processes import PATIENCE
 
 ANY_BYTES = b"low lowest\r\n\xff\xfe\xc3<|x|>\n\n newest " + bytes(range(256))
 # In the order of --help.

@@ -16,7 +16,7 @@ import pytest
 from hf_bpe import BPETokenizer, Source, WordCounts, count, train
 from support.cases import case
 from support.commands import PROGRAM, TEXT, error, run
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 from support.profiles import thorough
 
 

@@ -6,7 +6,7 @@ from transformers import AutoTokenizer
 
 from hf_bpe import BPEModel, BPETokenizer, count, editing
 from support.commands import run
-from support.trees import snapshot
+from support.folder_snapshots import snapshot
 
 
 @pytest.fixture(scope="module")

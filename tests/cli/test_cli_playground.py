@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 from support.commands import PROGRAM
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 
 
 def start(*args):

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from hf_bpe import BPEModel, train
 from hf_bpe._native_core import native_core
 from support.commands import error, run
-from support.families import FAMILIES, tokenizer_json
+from support.model_families import FAMILIES, tokenizer_json
 from support.samples import make_tokenizer
 from support.transformers_features import needs_class_of_its_own
 

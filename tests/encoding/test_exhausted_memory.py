@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 
 # The resident size is less than what is in use, so that no thread gets a stack or a heap of its own.
 SCRIPT = """

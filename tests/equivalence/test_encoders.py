@@ -24,7 +24,7 @@ from hf_bpe.formats import Pipeline
 from hf_bpe.reference import Encoder
 from support.cases import case
 from support.engines import native_encoder, reference_encoder
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT
 from support.strategies import (

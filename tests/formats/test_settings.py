@@ -3,7 +3,7 @@
 import pytest
 
 from hf_bpe.formats._settings import SETTINGS, ModelSettings, Owner, Settings
-from support.made_up import check_with_made_up
+from support.extra_option import check_with_made_up
 
 MADE_UP = """
 import json, pickle, warnings

@@ -13,7 +13,7 @@ from hf_bpe.normalizers import Normalizer
 from hf_bpe.normalizers._steps import total_growth
 from support.cases import case
 from support.edited_folders import edit_json, save_as_others
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 
 
 def replace(pattern, content, syntax="String"):

@@ -9,7 +9,7 @@ import pytest
 
 import hf_bpe
 from hf_bpe.conversion import write_gpt2
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 from support.profiles import thorough
 from support.project import ROOT
 

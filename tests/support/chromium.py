@@ -17,7 +17,7 @@ import tempfile
 import time
 from typing import Any
 
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 
 with contextlib.suppress(ImportError):  # there is none on Windows
     import fcntl

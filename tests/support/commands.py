@@ -7,7 +7,7 @@ import sys
 import typer.testing
 
 from hf_bpe.cli import app
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 
 TEXT = "low low low lower lowest newest<|x|>Newer widest, it's 2024!\n" * 20
 """What the commands are tried on: the fixture `text` is a file of it, `folder` a tokenizer that was trained on it."""

@@ -19,7 +19,7 @@ from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.pretokenizers import NAMES, Pattern
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
-from support.families import BOS, EOS, EXTRA, FAMILIES, load, nasty_strings
+from support.model_families import BOS, EOS, EXTRA, FAMILIES, load, nasty_strings
 from support.read_with import READERS
 from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, WORDS

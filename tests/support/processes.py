@@ -1,11 +1,12 @@
-"""Code that is run in new processes."""
+"""Code that is run in new processes, and how long tests wait for what may hang."""
 
 import json
 import os
 import subprocess
 import sys
 
-from support.patience import PATIENCE
+PATIENCE = 600
+"""Seconds after which a process that has not ended fails its test; slow or busy machines need a fraction of it."""
 
 # transformers looks for the metadata first: without them it would import the package to ask for its version.
 _TORCH = {

@@ -3,7 +3,7 @@
 from dataclasses import fields
 
 from hf_bpe.token_files import _options
-from support.made_up import check_with_made_up
+from support.extra_option import check_with_made_up
 
 MADE_UP = """
 from hf_bpe import BPETokenizer

@@ -10,10 +10,10 @@ from random import Random
 import pytest
 
 from hf_bpe import BPETokenizer
+from support.folder_snapshots import snapshot
 from support.killing import forked, kill_before_move
 from support.profiles import by_profile, scaled
 from support.token_files import END, set_limits, write_jsonl
-from support.trees import snapshot
 
 OLD = ["low lower", "lowest", "newest low", "widest"] * 3
 NEW = ["newer and wider", "it's 12345", "你好 low", "lowest of the low", "widest"] * 4

@@ -16,11 +16,11 @@ from hf_bpe.conversion import write_gpt2
 from hf_bpe.formats._folder.read import Folder
 from support.cases import case
 from support.edited_folders import edit_json
+from support.folder_snapshots import snapshot
 from support.hub import add_to_cache
 from support.profiles import by_profile
 from support.samples import CORPUS, SPECIALS, make_tokenizer, reload
 from support.strategies import BYTES, FLAGS, models
-from support.trees import snapshot
 
 # The same tokenizer
 

@@ -19,8 +19,7 @@ from transformers import AddedToken, AutoTokenizer
 from hf_bpe import BPETokenizer
 from hf_bpe.token_files import _documents as documents
 from support.cases import case
-from support.patience import PATIENCE
-from support.processes import run_code
+from support.processes import PATIENCE, run_code
 from support.profiles import thorough
 from support.samples import SHORT_CORPUS
 

@@ -19,9 +19,9 @@ from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts
 from hf_bpe.pretokenizers import Pattern, Split
 from hf_bpe.pretokenizers._pattern import WHITE_SPACE
 from support.cases import case
+from support.folder_snapshots import snapshot
 from support.samples import CORPUS, SPECIALS
 from support.strategies import BYTES
-from support.trees import snapshot
 
 
 def test_stress_texts_have_all_kinds_of_characters():

@@ -27,7 +27,7 @@ from transformers import (
 )
 
 from hf_bpe import BPETokenizer, accelerate
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 from support.profiles import thorough
 from support.project import ROOT
 from support.samples import SHORT_CORPUS

@@ -3,8 +3,7 @@
 import subprocess
 import sys
 
-from support.patience import PATIENCE
-from support.processes import WITHOUT_TORCH
+from support.processes import PATIENCE, WITHOUT_TORCH
 
 ADVICE = "PyTorch was not found"
 

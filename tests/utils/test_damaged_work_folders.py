@@ -15,8 +15,8 @@ import pytest
 from hf_bpe import BPETokenizer, count, train
 from hf_bpe.training import Superwords
 from support.cases import case
+from support.folder_snapshots import snapshot
 from support.profiles import by_profile, scaled
-from support.trees import snapshot
 
 END = "<|endoftext|>"
 TEXTS = ["low lower lowest newest", "the widest of the low", "it's 12345 é 你好", "newer and lower still"]

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from hf_bpe._utils.processes import map_in_processes
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere functions here are not found")
 

@@ -10,8 +10,8 @@ import pytest
 from hf_bpe import BPETokenizer, count, train
 from hf_bpe._utils.work_log import LogKind, WorkLog
 from support.cases import case
+from support.folder_snapshots import snapshot
 from support.profiles import thorough
-from support.trees import snapshot
 
 KIND = LogKind("x.log", "test 1", "test", "delete it")
 

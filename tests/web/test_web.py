@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, normalizers
 from hf_bpe import BPETokenizer
 from hf_bpe.pretokenizers import NAMES, Pattern
 from support.cases import case
-from support.patience import PATIENCE
+from support.processes import PATIENCE
 from support.profiles import by_profile, scaled, thorough
 from support.real_models import real_pipeline
 from support.web import ANSWERS, SOURCES, WEB
