@@ -92,7 +92,7 @@ def folder(text):
 @pytest.fixture(scope="session")
 def browser():
     """Return the class of browsers. No test imports it, for tests are left out by this fixture where there is none."""
-    from support.chromium import Chromium
+    from support.servers.chromium import Chromium
 
     return Chromium
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from support.chromium import Chromium
-from support.web import WEB
+from support.servers.chromium import Chromium
+from support.servers.web import WEB
 
 PICTURES = Path(__file__).parent
 TEXT = "document.querySelector('#text')"

@@ -9,7 +9,7 @@ from PIL import Image
 
 from hf_bpe import BPETokenizer
 from hf_bpe.playground import Playground
-from support.chromium import Chromium
+from support.servers.chromium import Chromium
 
 PICTURES = Path(__file__).parent
 READY = "document.activeElement.id === 'text'"

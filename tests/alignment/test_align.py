@@ -13,8 +13,8 @@ from hf_bpe import BPETokenizer, accelerate
 from hf_bpe.alignment import align, encode_pair, token_bytes
 from support import strategies
 from support.cases import case
+from support.models.real_models import real_pipeline
 from support.profiles import by_profile, scaled
-from support.real_models import real_pipeline
 
 ONE = BPETokenizer.train(
     ["the lowest 你好 👋🏽 é"] * 3, vocab_size=282, special_tokens=["<|x|>", "<|y|>"], pattern=None

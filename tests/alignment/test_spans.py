@@ -15,9 +15,9 @@ from hf_bpe.formats import Pipeline
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from support import strategies
 from support.cases import case
-from support.character_files import files
+from support.models.character_files import files
+from support.models.real_models import real_pipeline
 from support.profiles import by_profile, scaled, thorough
-from support.real_models import real_pipeline
 
 TEXTS = ["the lowest 你好 你好 naïve é é 👋🏽 👋 ﷺ ﷺ"] * 3
 FAMILIES = by_profile(

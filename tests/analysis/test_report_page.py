@@ -15,7 +15,7 @@ from rich.console import Console
 
 from hf_bpe import BPEModel, BPETokenizer, __version__, train
 from hf_bpe.analysis import compare, report
-from support.colors import SEEN_BY, contrast, difference
+from support.oracles.colors import SEEN_BY, contrast, difference
 from support.profiles import by_profile
 
 TEXTS = {"english": ["low lower lowest, newest 42! "] * 9, "other": ["你好 привет\nlow"] * 9}

@@ -16,7 +16,7 @@ from transformers import AddedToken, PreTrainedTokenizerFast
 from hf_bpe import BPETokenizer, train
 from hf_bpe.analysis import MergeTree, show
 from hf_bpe.pretokenizers._byte_level import repair_surrogates
-from support.colors import SEEN_BY, blend, contrast, difference
+from support.oracles.colors import SEEN_BY, blend, contrast, difference
 from support.samples import make_tokenizer
 from support.strategies import any_bytes, models, texts
 

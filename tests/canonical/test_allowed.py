@@ -10,9 +10,9 @@ from hf_bpe import BPEModel, train
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.reference import Encoder
 from support.cases import case
-from support.partial_characters import is_viable
+from support.models.small_tokenizers import bare_tokenizer
+from support.oracles.partial_characters import is_viable
 from support.profiles import by_profile, scaled, thorough
-from support.small_tokenizers import bare_tokenizer
 from support.strategies import BYTES
 
 ALPHABETS = [

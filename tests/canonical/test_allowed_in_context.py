@@ -7,7 +7,7 @@ from tokenizers import AddedToken
 
 from hf_bpe import BPEModel
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
-from support.small_tokenizers import bare_tokenizer
+from support.models.small_tokenizers import bare_tokenizer
 from support.strategies import BYTES
 
 

@@ -14,8 +14,8 @@ from tokenizers import AddedToken
 from hf_bpe import BPEModel, BPETokenizer
 from support import strategies
 from support.cases import case
+from support.models.small_tokenizers import bare_tokenizer
 from support.profiles import by_profile, scaled
-from support.small_tokenizers import bare_tokenizer
 from support.strategies import BYTES
 
 MERGES = [

@@ -14,9 +14,9 @@ from tokenizers import AddedToken
 from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.reference import pre_tokenize
 from support.cases import case
-from support.partial_characters import is_viable
+from support.models.small_tokenizers import bare_tokenizer
+from support.oracles.partial_characters import is_viable
 from support.profiles import by_profile, scaled, thorough
-from support.small_tokenizers import bare_tokenizer
 
 LETTERS = {
     "latin": ["e", "\u0301", "\u0327", "\xe9", " ", "a", "\u212b"],

@@ -11,9 +11,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from hf_bpe import BPEModel, train
 from hf_bpe._native_core import native_core
 from support.commands import error, run
-from support.model_families import FAMILIES, tokenizer_json
+from support.models.model_families import FAMILIES, tokenizer_json
 from support.samples import make_tokenizer
-from support.transformers_features import needs_class_of_its_own
+from support.upstream.transformers_features import needs_class_of_its_own
 
 # Before that, AutoTokenizer loads LlamaTokenizer for these, which splits in its own way.
 CORRECTS_LLAMA = Version(transformers.__version__) >= Version("5.22")

@@ -8,8 +8,8 @@ from hf_bpe import BPETokenizer
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS
 from hf_bpe.pretokenizers import Pattern
 from support.commands import error, run
-from support.hub import add_to_cache
 from support.samples import CORPUS
+from support.servers.hub import add_to_cache
 
 CODE = '''
 pat_str = "|".join([

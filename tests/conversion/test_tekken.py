@@ -12,8 +12,8 @@ from hf_bpe.conversion import detect
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS
 from hf_bpe.pretokenizers import PATTERNS
 from support.commands import error, run
-from support.hub import add_to_cache
 from support.samples import CORPUS
+from support.servers.hub import add_to_cache
 
 NUMBER = 40
 TEXTS = [*STRESS_TEXTS, *CORPUS, "", "<s>low [INST]lower", "low  12 lowest"]

@@ -12,9 +12,9 @@ from tokenizers import Regex, pre_tokenizers
 from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.conversion import FORMATS, Definition
 from hf_bpe.pretokenizers import PATTERNS, Pattern, split
+from support.oracles.tiktoken_matches import matches_of_tiktoken
 from support.profiles import by_profile
 from support.strategies import BYTES, texts
-from support.tiktoken_matches import matches_of_tiktoken
 
 SAME = [
     *PATTERNS,

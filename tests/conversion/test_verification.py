@@ -19,7 +19,7 @@ from hf_bpe.pretokenizers import NAMES
 from support.cases import case
 from support.profiles import by_profile
 from support.strategies import models
-from support.transformers_features import needs_class_of_its_own
+from support.upstream.transformers_features import needs_class_of_its_own
 
 CORPUS = ["low lower lowest newest widest 你好 42!\n\n", "many words of a text; the longest are whole words.\n"] * 3
 

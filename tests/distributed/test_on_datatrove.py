@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from support.corpora import END, save_tokenizer
+from support.models.corpora import END, save_tokenizer
 from support.project import ROOT
 
 pytest.importorskip("datatrove", reason="datatrove is not installed: pip install datatrove")

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from hf_bpe import BPETokenizer
-from support.corpora import END
+from support.models.corpora import END
 from support.project import ROOT
 
 pytest.importorskip("nemo_curator", reason="NeMo Curator is not installed: pip install nemo-curator")

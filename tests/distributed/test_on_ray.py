@@ -5,7 +5,7 @@ import os
 import pytest
 
 from hf_bpe import BPETokenizer
-from support.corpora import END, TEXTS, expected_ids, killing_once, save_tokenizer
+from support.models.corpora import END, TEXTS, expected_ids, killing_once, save_tokenizer
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hf_bpe[ray]'")
 pa = pytest.importorskip("pyarrow")

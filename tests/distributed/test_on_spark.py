@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from hf_bpe import BPETokenizer
-from support.corpora import END, TEXTS, expected_ids, killing_once, save_tokenizer
+from support.models.corpora import END, TEXTS, expected_ids, killing_once, save_tokenizer
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'hf_bpe[spark]', and a Java runtime")
 pytest.importorskip("pyarrow")

@@ -14,9 +14,9 @@ from hf_bpe.encoding._merge_trees import first_tokens
 from hf_bpe.formats import Pipeline
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.pretokenizers import Metaspace
-from support import oracle
 from support.cases import case
-from support.character_files import PREPEND, REPLACE, files, texts
+from support.models.character_files import PREPEND, REPLACE, files, texts
+from support.oracles import oracle
 
 CORPUS = ["low lower lowest newest é", "widest 你好 newer lowlands"] * 4
 

@@ -10,7 +10,7 @@ from hf_bpe import BPEModel
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.reference import Encoder, count_pre_tokens, learn_merges
-from support.oracle import encode_word
+from support.oracles.oracle import encode_word
 from support.profiles import by_profile
 
 pytestmark = pytest.mark.usefixtures("native")

@@ -17,7 +17,7 @@ from hf_bpe.encoding._encoder import AddedTokenTuple, Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.reference._options import LearningOptions
 from support.engines import native_encoder
-from support.interrupting_calls import ROUNDS, WAYS, race
+from support.fuzz.interrupting_calls import ROUNDS, WAYS, race
 from support.strategies import BYTES
 
 LENGTH = 200  # of a text: so short that what is freed is used for the next object of its size

@@ -22,8 +22,8 @@ from hf_bpe.encoding._encoder import Options
 from hf_bpe.reference import pre_tokenize
 from support import strategies
 from support.cases import case
+from support.models.small_tokenizers import LONG, pieces, tokenizer_of, tokenizers
 from support.profiles import by_profile, scaled
-from support.small_tokenizers import LONG, pieces, tokenizer_of, tokenizers
 
 ENGLISH = "the lowest of the low, isn't it?\n\n  The newest 2024 of <|x|>the new: lower and lower; "
 QUOTED = ENGLISH.replace("'", "\u2019")

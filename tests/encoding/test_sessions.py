@@ -20,9 +20,9 @@ from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from support import strategies
 from support.cases import case
-from support.character_files import PREPEND, REPLACE, files, texts
+from support.models.character_files import PREPEND, REPLACE, files, texts
+from support.models.small_tokenizers import LONG, TEXTS, pieces, tokenizer_of, tokenizers
 from support.profiles import by_profile, scaled
-from support.small_tokenizers import LONG, TEXTS, pieces, tokenizer_of, tokenizers
 
 
 def ids_of(tokenizer, text):

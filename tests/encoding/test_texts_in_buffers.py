@@ -13,9 +13,9 @@ from hf_bpe.encoding._native_paths import as_prepared, encode_utf8
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.pretokenizers import Metaspace
 from hf_bpe.reference._dropout import Dropout, dropout_limits
-from support import character_files
+from support.models import character_files
+from support.models.small_tokenizers import pieces, tokenizer_of, tokenizers
 from support.profiles import by_profile
-from support.small_tokenizers import pieces, tokenizer_of, tokenizers
 from support.strategies import any_bytes
 
 as_bytes = st.one_of(pieces.map(lambda text: text.encode("utf-8", "surrogatepass")), any_bytes)

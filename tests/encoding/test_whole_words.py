@@ -8,8 +8,8 @@ from hf_bpe import BPEModel, train
 from hf_bpe.encoding._encoder import Options
 from hf_bpe.encoding._factory import make_encoder
 from hf_bpe.pretokenizers import Pattern
-from support import oracle
 from support.cases import case
+from support.oracles import oracle
 from support.strategies import BYTES, of_tokens, texts
 
 

@@ -19,8 +19,8 @@ from hf_bpe.encoding._native_paths import count_tokens, encode_batch
 from hf_bpe.encoding._sessions.streams import encode_blocks
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.reference._dropout import Dropout, dropout_limits
-from support.character_files import FRAGMENTS, files, texts
 from support.engines import reference_encoder
+from support.models.character_files import FRAGMENTS, files, texts
 from support.strategies import SURROGATES
 
 PLAIN = Options()

@@ -17,7 +17,7 @@ from hf_bpe.counting._runs import RunOfCounts, read_valid_words, read_words
 from hf_bpe.pretokenizers import NAMES
 from hf_bpe.reference._options import LearningOptions
 from support.engines import use_engine
-from support.learning import learn_merges
+from support.oracles.learning import learn_merges
 from support.processes import PATIENCE
 from support.profiles import by_profile, scaled
 from support.strategies import any_bytes, corpora, initial_merges, long_bytes, words

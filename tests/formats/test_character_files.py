@@ -27,7 +27,7 @@ from hf_bpe import BPETokenizer
 from hf_bpe.formats import Pipeline
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.normalizers._backend import panics_as_errors
-from support.character_files import (
+from support.models.character_files import (
     CONTENTS,
     DECODERS,
     FRAGMENTS,

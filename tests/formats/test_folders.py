@@ -9,7 +9,7 @@ from hf_bpe import BPETokenizer, conversion
 from hf_bpe.formats._folder.read import Folder
 from support.cases import case
 from support.folder_snapshots import snapshot
-from support.transformers_features import HAS_FOLDERS_OF_THE_NEWEST, skip_without
+from support.upstream.transformers_features import HAS_FOLDERS_OF_THE_NEWEST, skip_without
 
 PLAIN = {"content": "<s>", "lstrip": True, "normalized": False, "rstrip": False, "single_word": False}
 TOKEN = {"__type": "AddedToken", **PLAIN, "special": True}

@@ -18,8 +18,8 @@ from hf_bpe.formats._files.native_readers import read_model, read_vocab_and_merg
 from hf_bpe.formats._files.tokenizer_json import definition_of_json, parse_tokenizer_json
 from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import to_printable
-from support import character_files
 from support.cases import case
+from support.models import character_files
 from support.profiles import by_profile
 from support.strategies import damaged, models
 

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from hf_bpe import BPETokenizer, train
 from hf_bpe.conversion import FORMATS
 from hf_bpe.pretokenizers import from_printable
-from support.model_families import FAMILIES, tokenizer_json
+from support.models.model_families import FAMILIES, tokenizer_json
 from support.profiles import by_profile
 from support.samples import CORPUS
 from support.strategies import FLAGS

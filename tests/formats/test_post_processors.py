@@ -17,7 +17,7 @@ from hf_bpe.formats import Template, TemplatePiece
 from hf_bpe.formats._files.tokenizer_json_writing import render_tokenizer_json
 from hf_bpe.pretokenizers import ByteLevel
 from support.cases import case, check_refusals
-from support.model_families import Family, load
+from support.models.model_families import Family, load
 from support.profiles import by_profile
 from support.strategies import BYTES
 

@@ -14,8 +14,8 @@ from hf_bpe.formats import Pipeline
 from hf_bpe.formats._files.tokenizer_json import definition_of_json
 from hf_bpe.formats._segments import checked_segments, encode_segments, special_tokens_of_merges
 from support import strategies
-from support.character_files import files, texts
 from support.commands import run
+from support.models.character_files import files, texts
 from support.profiles import by_profile
 
 CONTENTS = ["<|end|>", "<|end|>\n", "<think>", "\n\n", " the", "é", "<s>"]

@@ -9,9 +9,9 @@ from hf_bpe.pretokenizers._regex.dialects import translate
 from hf_bpe.training import Superwords
 from support.cases import case
 from support.edited_folders import save_as_others
-from support.native_patterns import split_by_tokenizers
+from support.oracles.native_patterns import split_by_tokenizers
+from support.oracles.tiktoken_matches import matches_of_tiktoken
 from support.strategies import BYTES
-from support.tiktoken_matches import matches_of_tiktoken
 
 # An expression, a text that is cut differently, and what each reader means by it.
 UNCLEAR = [

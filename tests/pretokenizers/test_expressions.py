@@ -17,8 +17,8 @@ from hf_bpe.pretokenizers._regex.properties import POSIX, PROPERTIES, case_varia
 from hf_bpe.pretokenizers._regex.translate import write
 from hf_bpe.reference import pre_tokenize
 from support.cases import case
-from support.model_families import FAMILIES
-from support.native_patterns import native_pieces, split_by_tokenizers
+from support.models.model_families import FAMILIES
+from support.oracles.native_patterns import native_pieces, split_by_tokenizers
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT
 from support.samples import CODE_POINTS

@@ -23,7 +23,7 @@ from hf_bpe.pretokenizers._regex.properties import _tables, unassigned
 from hf_bpe.reference import pre_tokenize
 from hf_bpe.reference._splitting import _seconds_for
 from support.cases import case, check_refusals
-from support.native_patterns import split_by_tokenizers, splitter
+from support.oracles.native_patterns import split_by_tokenizers, splitter
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT, load_script
 from support.samples import CODE_POINTS

@@ -26,8 +26,8 @@ from hf_bpe.conversion import write_gpt2
 from support.cases import case
 from support.commands import run
 from support.profiles import by_profile, scaled, thorough
-from support.s3_server import s3_server
-from support.transformers_features import HAS_SANITIZING, needs_class_of_its_own
+from support.servers.s3_server import s3_server
+from support.upstream.transformers_features import HAS_SANITIZING, needs_class_of_its_own
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

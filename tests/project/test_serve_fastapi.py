@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from support.small_tokenizers import tokenizer_of
+from support.models.small_tokenizers import tokenizer_of
 
 pytest.importorskip("fastapi", reason="the example needs fastapi")
 from fastapi.testclient import TestClient

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hf_bpe.conversion import recover_merges
 from hf_bpe.reference import learn_merges
-from support import oracle
+from support.oracles import oracle
 from support.strategies import corpora, initial_merges, tie_breaks
 
 # Of two letters, so that merges get into each other's way.

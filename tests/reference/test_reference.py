@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hf_bpe import BPEModel
 from hf_bpe.pretokenizers import split
 from hf_bpe.reference import Encoder, learn_merges, pre_tokenize
-from support import oracle
+from support.oracles import oracle
 from support.profiles import by_profile
 from support.strategies import any_bytes, corpora, mergeable, models, of_tokens, patterns, texts, tie_breaks
 

@@ -11,8 +11,8 @@ from collections import Counter
 
 import pytest
 
-from support.chromium import find_chromium
-from support.web import is_web_built
+from support.servers.chromium import find_chromium
+from support.servers.web import is_web_built
 
 HOW_TO_RUN = {
     "no core": "on the native core, which is not built (it needs a C++20 compiler)",

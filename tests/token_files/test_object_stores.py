@@ -17,9 +17,9 @@ from hf_bpe.distributed import ArrowEncoder
 from hf_bpe.token_files import merge_manifests
 from support.cases import case
 from support.commands import error, run
-from support.killing import forked
+from support.fuzz.killing import forked
 from support.profiles import by_profile, scaled
-from support.s3_server import BUCKET, s3_server
+from support.servers.s3_server import BUCKET, s3_server
 from support.token_files import END, set_limits, write_jsonl
 
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: pip install fsspec")

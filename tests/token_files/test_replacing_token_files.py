@@ -11,7 +11,7 @@ import pytest
 
 from hf_bpe import BPETokenizer
 from support.folder_snapshots import snapshot
-from support.killing import forked, kill_before_move
+from support.fuzz.killing import forked, kill_before_move
 from support.profiles import by_profile, scaled
 from support.token_files import END, set_limits, write_jsonl
 

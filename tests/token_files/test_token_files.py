@@ -22,7 +22,7 @@ from hf_bpe.token_files import merge_manifests
 from hf_bpe.token_files._formats import FORMATS
 from hf_bpe.token_files._packing import Chunk, whole_rows
 from support.cases import case
-from support.killing import forked, kill_before_move
+from support.fuzz.killing import forked, kill_before_move
 from support.profiles import by_profile, scaled
 from support.token_files import BEGIN, END, LAYOUTS, content, contents, rows_of, set_limits, shards_of, write_jsonl
 

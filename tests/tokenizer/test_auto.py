@@ -12,10 +12,10 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from hf_bpe import BPETokenizer, train
 from support.cases import case
 from support.edited_folders import edit_json
-from support.model_families import FAMILIES, tokenizer_json
+from support.models.model_families import FAMILIES, tokenizer_json
 from support.processes import run_code, torch_that_is_not_imported
 from support.profiles import thorough
-from support.transformers_features import KEEPS_REGISTERED_CLASSES, needs_class_of_its_own
+from support.upstream.transformers_features import KEEPS_REGISTERED_CLASSES, needs_class_of_its_own
 
 TEXT = "low's lower<|endoftext|>low's \u4f60"
 AUTO = "transformers.models.auto.tokenization_auto"

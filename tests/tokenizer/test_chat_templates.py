@@ -4,7 +4,7 @@ import pytest
 from transformers import AddedToken, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer
-from support.transformers_features import needs_sanitizing
+from support.upstream.transformers_features import needs_sanitizing
 
 TEMPLATE = "{% for message in messages %}<think>{{ message.content }}</think>{% endfor %}"
 CHAT = [{"role": "user", "content": text} for text in ("lower 你好", "newest?\n 👋", "widest")]

@@ -16,8 +16,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer, accelerate
 from support.cases import case
-from support.character_files import PREPEND, REPLACE, SPACE, with_few_merges
 from support.commands import run
+from support.models.character_files import PREPEND, REPLACE, SPACE, with_few_merges
 from support.profiles import thorough
 
 IS_IN_TABLE = Version(transformers.__version__) >= Version("5.22")

@@ -6,7 +6,7 @@ import pytest
 
 from hf_bpe import BPEModel, train
 from support.cases import case
-from support.model_families import FAMILIES, TRAPS, load, nasty_strings, table
+from support.models.model_families import FAMILIES, TRAPS, load, nasty_strings, table
 from support.profiles import by_profile, scaled
 from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, WORDS

@@ -11,7 +11,7 @@ from hf_bpe import BPEModel, BPETokenizer
 from hf_bpe.conversion import _formats as formats
 from hf_bpe.pretokenizers import to_printable
 from support.cases import case
-from support.folder_fuzz import run
+from support.fuzz.folder_fuzz import run
 from support.profiles import by_profile, scaled
 from support.strategies import BYTES
 

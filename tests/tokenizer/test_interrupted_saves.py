@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_bpe import BPETokenizer
-from support.killing import TEXTS
+from support.fuzz.killing import TEXTS
 from support.profiles import thorough
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed")
@@ -93,7 +93,7 @@ def outcomes(root, load):
 )
 def test_killed_save_leaves_an_old_or_new_tokenizer_or_an_error(tmp_path, saves):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    subprocess.run([sys.executable, "-m", "support.killing", tmp_path, *saves], check=True, env=environment)
+    subprocess.run([sys.executable, "-m", "support.fuzz.killing", tmp_path, *saves], check=True, env=environment)
     for name in saves:
         for load in LOADERS[name]:
             found = outcomes(tmp_path / name, load)

@@ -9,7 +9,7 @@ from hf_bpe import BPETokenizer, count
 from hf_bpe.pretokenizers import CharDelimiterSplit, Pattern, Split
 from support.cases import case
 from support.commands import error
-from support.odd_calls import time_limit
+from support.fuzz.odd_calls import time_limit
 from support.processes import run_code
 from support.profiles import thorough
 

@@ -8,7 +8,7 @@ from hf_bpe import BPETokenizer
 from hf_bpe.editing import truncate
 from support.cases import case
 from support.edited_folders import edit_json
-from support.transformers_features import KEEPS_REGISTERED_CLASSES
+from support.upstream.transformers_features import KEEPS_REGISTERED_CLASSES
 
 TOKENIZER = BPETokenizer.train(["low lower lowest"], vocab_size=258, special_tokens=["<|endoftext|>"])
 

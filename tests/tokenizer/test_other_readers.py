@@ -8,9 +8,9 @@ import pytest
 from hf_bpe import BPETokenizer
 from hf_bpe.pretokenizers import Pattern
 from support.cases import case
-from support.other_readers import ROWS, columns, save, table, texts, tokenizer_of
 from support.profiles import thorough
-from support.read_with import READERS, ids_of
+from support.upstream.other_readers import ROWS, columns, save, table, texts, tokenizer_of
+from support.upstream.read_with import READERS, ids_of
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "how-to" / "convert.md"
 HUB = {

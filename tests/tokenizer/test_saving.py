@@ -17,9 +17,9 @@ from hf_bpe.formats._folder.read import Folder
 from support.cases import case
 from support.edited_folders import edit_json
 from support.folder_snapshots import snapshot
-from support.hub import add_to_cache
 from support.profiles import by_profile
 from support.samples import CORPUS, SPECIALS, make_tokenizer, reload
+from support.servers.hub import add_to_cache
 from support.strategies import BYTES, FLAGS, models
 
 # The same tokenizer

@@ -7,7 +7,7 @@ from transformers.tokenization_python import PreTrainedTokenizer
 from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
 from support.samples import make_tokenizer
-from support.transformers_features import skip_without
+from support.upstream.transformers_features import skip_without
 
 HAS_CLEANING = hasattr(PreTrainedTokenizerBase, "clean_up_tokenization")
 TOKENIZER = make_tokenizer()

@@ -18,6 +18,7 @@ import pytest
 import transformers
 
 from support.profiles import thorough
+from support.project import ROOT
 
 # All that upstream may skip, with the reason it gives. Whatever else is skipped fails the test, so that it is seen.
 # No constructor of transformers' own tokenizers names the template, either.
@@ -81,9 +82,9 @@ def outcomes(source_distribution, tmp_path_factory):
     """Run the suite; return "class.test" → (outcome, reason)."""
     folder = tmp_path_factory.mktemp("upstream")
     unpack_tests(source_distribution, folder / "upstream_tests")
-    path = os.pathsep.join([str(folder), str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(folder), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     ran = subprocess.run(
-        [sys.executable, str(Path(__file__).parents[1] / "support" / "upstream_suite.py"), "outcomes.json"],
+        [sys.executable, str(ROOT / "tests/support/upstream/upstream_suite.py"), "outcomes.json"],
         env={**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "RUN_SLOW": "1"},
         cwd=folder,
         capture_output=True,

@@ -18,10 +18,10 @@ from hf_bpe.pretokenizers import Metaspace, Pattern
 from hf_bpe.pretokenizers._native_splitting import native_pattern
 from hf_bpe.reference import pre_tokenize
 from hf_bpe.reference._training_alphabet import TrainingAlphabet, count_characters
-from support import oracle
 from support.cases import case, check_refusals
 from support.engines import use_engine
-from support.learning import learn_merges
+from support.oracles import oracle
+from support.oracles.learning import learn_merges
 from support.profiles import by_profile, scaled
 from support.strategies import tie_breaks
 

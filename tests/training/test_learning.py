@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hf_bpe import reference
 from hf_bpe.conversion import read_gpt2
-from support.learning import learn_merges, training_bytes
+from support.oracles.learning import learn_merges, training_bytes
 from support.profiles import by_profile, scaled, thorough
 from support.project import ROOT
 from support.strategies import corpora, initial_merges, superword_limits, training_options
@@ -72,7 +72,7 @@ MEASURE = """
 import gc, json, pathlib, sys
 from hf_bpe import WordCounts
 from hf_bpe import reference
-from support.learning import learn_merges, training_bytes
+from support.oracles.learning import learn_merges, training_bytes
 
 def status(key):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key)) * 1024

@@ -5,8 +5,8 @@ from dataclasses import fields
 
 from hf_bpe.counting._runs import RunOfCounts
 from hf_bpe.reference._options import LearningKeywords, LearningOptions
-from support import oracle
 from support.extra_option import check_with_made_up
+from support.oracles import oracle
 
 MADE_UP = """
 from types import SimpleNamespace

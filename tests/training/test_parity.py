@@ -16,7 +16,7 @@ from hf_bpe.reference._parity import ParityOptions
 from hf_bpe.reference._parity import learn_parity_merges as learn_by_definition
 from hf_bpe.training import Parity
 from support.cases import check_refusals
-from support.learning import learn_parity_merges
+from support.oracles.learning import learn_parity_merges
 from support.profiles import thorough
 
 TEXTS = {"en": ["low lower lowest newest widest " * 9], "fi": ["alempi alin uusin levein "], "el": ["χαμηλά νέο"]}

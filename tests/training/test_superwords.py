@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from hf_bpe import Source, count, reference, train
 from hf_bpe.training import Parity, Superwords
-from support import oracle
 from support.cases import check_refusals
+from support.oracles import oracle
 from support.profiles import by_profile
 from support.strategies import superword_limits, training_options
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hf_bpe import train, train_bpe
 from hf_bpe.pretokenizers import Split, _pattern, split
-from support import oracle
 from support.cases import check_refusals
+from support.oracles import oracle
 from support.strategies import texts
 
 BYTES = [bytes([byte]) for byte in range(256)]

@@ -11,7 +11,7 @@ from hf_bpe import BPEModel, Source, WordCounts, count, train
 from hf_bpe.training import Superwords
 from hf_bpe.training import _checkpoint as merge_log
 from hf_bpe.training import _learning as learning
-from support.learning import training_bytes
+from support.oracles.learning import training_bytes
 from support.profiles import thorough
 
 SPECIALS = ["<|x|>", "<|y|>"]

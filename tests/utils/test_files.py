@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hf_bpe._utils import files
 from hf_bpe._utils.files import interrupted_save, staged_folder, write_atomically
-from support.killing import forked, kill_before_move
+from support.fuzz.killing import forked, kill_before_move
 
 NAMES = ["a.json", "b/c.txt", "d.txt"]
 OLD, NEW = "old", "new\n" * 1000

@@ -18,7 +18,7 @@ from hf_bpe.formats._verification.mismatch import MismatchSearch
 from hf_bpe.formats._verification.sides import side_of_pattern
 from support.cases import case
 from support.commands import error, run
-from support.odd_calls import time_limit
+from support.fuzz.odd_calls import time_limit
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="there are no such files on Windows")
 

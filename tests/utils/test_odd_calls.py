@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 
 import hf_bpe
 from hf_bpe import BPEModel, BPETokenizer, Source, WordCounts, alignment, editing
-from support.odd_calls import ODD, Target, outcomes
+from support.fuzz.odd_calls import ODD, Target, outcomes
 from support.profiles import thorough
 
 MODEL = hf_bpe.train(["low lower lowest newest"] * 2, vocab_size=262, special_tokens=["<|x|>"])

@@ -18,10 +18,10 @@ from tokenizers import Tokenizer, normalizers
 from hf_bpe import BPETokenizer
 from hf_bpe.pretokenizers import NAMES, Pattern
 from support.cases import case
+from support.models.real_models import real_pipeline
 from support.processes import PATIENCE
 from support.profiles import by_profile, scaled, thorough
-from support.real_models import real_pipeline
-from support.web import ANSWERS, SOURCES, WEB
+from support.servers.web import ANSWERS, SOURCES, WEB
 
 REAL = (
     *("claude", "command_r_plus", "deepseek_v3", "florence", "gemma3", "gpt35turbo", "gpt_neox", "gptoss", "internlm2"),

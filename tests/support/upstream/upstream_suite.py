@@ -1,6 +1,6 @@
 """The common tests of transformers against BPETokenizer; test_upstream_suite.py runs this in a process of its own.
 
-    python tests/support/upstream_suite.py RESULTS
+    python tests/support/upstream/upstream_suite.py RESULTS
 
 writes JSON: test → its outcome and the reason. transformers' tests must be importable as `upstream_tests`. They run
 under unittest, for which they are written, so that no plugin nor setting of pytest meddles.
@@ -18,7 +18,7 @@ from upstream_tests import test_tokenization_common
 from upstream_tests.test_tokenizers_backend_mixin import TokenizersBackendTesterMixin
 
 from hf_bpe import BPETokenizer, BPETokenizerFast, accelerate
-from support.character_files import with_few_merges
+from support.models.character_files import with_few_merges
 
 CORPUS = ["This is the first sentence, and this sentence is the second one.", "Numbers 12 3 and 92000; falsé 生活."] * 3
 

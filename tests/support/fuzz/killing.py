@@ -1,6 +1,6 @@
 """Saves that are killed at chosen moments: run as a program, it leaves a folder for each, to be loaded by tests.
 
-    PYTHONPATH=tests python -m support.killing FOLDER SAVE [SAVE...]
+    PYTHONPATH=tests python -m support.fuzz.killing FOLDER SAVE [SAVE...]
 
 For each save, FOLDER/SAVE/old holds what was there before, FOLDER/SAVE/new what a whole save leaves, and
 FOLDER/SAVE/0, 1, ... what is left by a process that was killed before its first, second, ... rename.

@@ -1,6 +1,6 @@
 """Other libraries that read the files that hf_bpe saves, and whether they give the same ids.
 
-    PYTHONPATH=tests python -m support.other_readers
+    PYTHONPATH=tests python -m support.upstream.other_readers
 
 prints the table of docs/how-to/convert.md. `HF_BPE_READERS` names the Pythons to ask for these libraries, separated as
 in PATH, because two releases of tokenizers do not fit into one environment; by default the running one is asked.
@@ -19,10 +19,10 @@ from hf_bpe import BPEModel, BPETokenizer, train
 from hf_bpe.pretokenizers import NAMES, Pattern
 from hf_bpe.pretokenizers._named_patterns import WITH_SCANNER
 from hf_bpe.pretokenizers._regex.newer_characters import hide_newer
-from support.model_families import BOS, EOS, EXTRA, FAMILIES, load, nasty_strings
-from support.read_with import READERS
+from support.models.model_families import BOS, EOS, EXTRA, FAMILIES, load, nasty_strings
 from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, WORDS
+from support.upstream.read_with import READERS
 
 ROWS = (
     *(name for name in NAMES if name in WITH_SCANNER),
