@@ -44,7 +44,7 @@ if [ "$only" != --threads ]; then
   run bindings-address ../tools/fuzz_bindings.py "$seconds"
   # AddressSanitizer's allocator may stay locked in a forked process.
   run bindings-address -m pytest -q -p no:cacheprovider -k "not forked" ../tests/encoding/test_decoding.py \
-    ../tests/encoding/test_memory_safety.py ../tests/equivalence ../tests/tokenizer/test_bulk.py \
+    ../tests/encoding/test_memory_safety.py ../tests/equivalence ../tests/tokenizer/calls/test_bulk.py \
     ../tests/utils/test_damaged_arrow.py
 fi
 if [ "$only" = --short ]; then exit; fi

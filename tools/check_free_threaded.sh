@@ -92,7 +92,8 @@ races() { HF_BPE_RACE_ROUNDS=${ROUNDS:-200} pytest --quiet tests/encoding/test_m
 
 threads() {
   if $has_tokenizers; then
-    pytest --quiet tests/tokenizer/test_sharing.py tests/encoding tests/fast tests/tokenizer/test_calls.py tests/equivalence
+    pytest --quiet tests/tokenizer/calls/test_sharing.py tests/tokenizer/calls/test_calls.py tests/encoding tests/fast \
+      tests/equivalence
   else
     leave_out "tests/fast, tests/tokenizer and others that compare with tokenizers" "as for README's example"
     pytest --quiet tests/equivalence/test_encoders.py tests/equivalence/test_rows.py

@@ -156,7 +156,7 @@ check_pythons() { # tests, or none for all quick ones; reads lines of find_pytho
 
 oldest_python() {
   find_pythons | sed -n 1p |
-    check_pythons tests/test_examples.py tests/contract tests/tokenizer/test_tokenizer.py tests/tokenizer/test_calls.py
+    check_pythons tests/test_examples.py tests/contract tests/tokenizer/test_tokenizer.py tests/tokenizer/calls/test_calls.py
 }
 
 # All but `python3`, which the stage `readme` has tested.
@@ -190,9 +190,9 @@ lowest_versions() {
     pip install --quiet .
     python examples/train_and_load.py README.md >/dev/null
     pip install --quiet -e '.[test]' # editable, for tests start processes in this folder
-    pytest --quiet tests/project/test_package.py tests/tokenizer/test_transformers_compat.py \
-      tests/tokenizer/test_tokenizer.py tests/tokenizer/test_calls.py tests/tokenizer/test_saving.py \
-      tests/tokenizer/test_auto.py tests/tokenizer/test_chat_templates.py tests/cli/test_cli.py \
+    pytest --quiet tests/project/test_package.py tests/tokenizer/compat/test_transformers_compat.py \
+      tests/tokenizer/test_tokenizer.py tests/tokenizer/calls/test_calls.py tests/tokenizer/saving/test_saving.py \
+      tests/tokenizer/loading/test_auto.py tests/tokenizer/calls/test_chat_templates.py tests/cli/test_cli.py \
       tests/counting/test_sources.py tests/conversion/test_gguf.py tests/conversion/test_tiktoken.py \
       tests/analysis/test_report_page.py
   )

@@ -12,8 +12,9 @@ from tokenizers import Tokenizer
 
 from hf_bpe import BPETokenizer, train
 from support.cases import case
+from support.project import ROOT
 
-GUIDES = Path(__file__).parent.parent.parent / "docs" / "how-to"
+GUIDES = ROOT / "docs" / "how-to"
 END = "<|endoftext|>"
 TEXT = f"lower, the newest café 你好{END}low"
 

@@ -1,7 +1,6 @@
 """Other libraries read saved files, which spell patterns as the Hub's own files do; a page says which of them."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,10 +8,11 @@ from hf_bpe import BPETokenizer
 from hf_bpe.pretokenizers import Pattern
 from support.cases import case
 from support.profiles import thorough
+from support.project import ROOT
 from support.upstream.other_readers import ROWS, columns, save, table, texts, tokenizer_of
 from support.upstream.read_with import READERS, ids_of
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "how-to" / "convert.md"
+PAGE = ROOT / "docs" / "how-to" / "convert.md"
 HUB = {
     **{"florence": "gpt2", "gpt35turbo": "cl100k", "gptoss": "o200k", "llama3_1": "llama3", "qwen3": "qwen2"},
     **{"mistral_nemo": "tekken", "command_r_plus": "gpt2-digits", "deepseek_v3": "deepseek-v3"},

@@ -1,13 +1,12 @@
 """The tokenizers the world uses: each family's chain, flags and template give what `tokenizers` gives."""
 
-from pathlib import Path
-
 import pytest
 
 from hf_bpe import BPEModel, train
 from support.cases import case
 from support.models.model_families import FAMILIES, TRAPS, load, nasty_strings, table
 from support.profiles import by_profile, scaled
+from support.project import ROOT
 from support.samples import CORPUS
 from support.strategies import CONTRACTIONS, NUMBERS, WORDS
 
@@ -17,7 +16,7 @@ def model() -> BPEModel:
     return train([*CORPUS, *map(" ".join, (WORDS, NUMBERS, CONTRACTIONS, TRAPS))] * 3, num_merges=150)
 
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "explanation" / "which-tokenizers-load.md"
+PAGE = ROOT / "docs" / "explanation" / "which-tokenizers-load.md"
 
 
 def test_page_shows_every_family():

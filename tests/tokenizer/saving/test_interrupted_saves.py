@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer
@@ -13,6 +12,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from hf_bpe import BPETokenizer
 from support.fuzz.killing import TEXTS
 from support.profiles import thorough
+from support.project import ROOT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed")
 
@@ -92,7 +92,7 @@ def outcomes(root, load):
     ids=" ".join,
 )
 def test_killed_save_leaves_an_old_or_new_tokenizer_or_an_error(tmp_path, saves):
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
     subprocess.run([sys.executable, "-m", "support.fuzz.killing", tmp_path, *saves], check=True, env=environment)
     for name in saves:
         for load in LOADERS[name]:
