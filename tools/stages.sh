@@ -156,7 +156,8 @@ check_pythons() { # tests, or none for all quick ones; reads lines of find_pytho
 
 oldest_python() {
   find_pythons | sed -n 1p |
-    check_pythons tests/test_examples.py tests/contract tests/tokenizer/test_tokenizer.py tests/tokenizer/calls/test_calls.py
+    check_pythons tests/test_examples.py tests/contract tests/tokenizer/test_tokenizer.py \
+      tests/tokenizer/calls/test_calls.py
 }
 
 # All but `python3`, which the stage `readme` has tested.

@@ -24,7 +24,16 @@ from support.strategies import patterns, texts
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 zstandard = pytest.importorskip("zstandard")
-from support.reading import PACK, assert_error_or_skip, blocks_of, count, expected_counts, joined, specials, split  # noqa: E402
+from support.reading import (  # noqa: E402
+    PACK,
+    assert_error_or_skip,
+    blocks_of,
+    count,
+    expected_counts,
+    joined,
+    specials,
+    split,
+)
 
 MB = 1 << 20
 
