@@ -278,7 +278,7 @@ CALLS = {
         "TOKENIZER.with_model(MODEL)": "give all of what it returned",
         'TOKENIZER.decode("abc")': "token_ids: expected ids, got 'abc'",
         "TOKENIZER.decode([1.5])": r"token_ids\[0\]: expected an int, got 1\.5",
-        'TOKENIZER.encode_to_numpy("low")': r"write \[text\]",
+        'TOKENIZER.encode_to_lists("low")': r"write \[text\]",
         'TOKENIZER.encode_to_lists(["low", 5])': r"texts\[1\]: expected str or bytes, got 5",
         '[*TOKENIZER.encode_iterable(["low", 5])]': "piece 1 is int, expected str or bytes",
         'TOKENIZER("low", paddin=True)': "did you mean 'padding'",

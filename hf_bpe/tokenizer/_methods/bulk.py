@@ -6,7 +6,7 @@ No special tokens are added, and nothing is padded or truncated by default; spec
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from hf_bpe._utils.arguments import (
     Check,
@@ -31,12 +31,26 @@ from hf_bpe.encoding._randomness import Randomness
 from hf_bpe.encoding._sessions.streams import encode_blocks
 from hf_bpe.tokenizer._self_types import OwnTokenizer
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 _ARGUMENTS: dict[str, Check] = {
     **_randomness.ARGUMENTS,
     "split_special_tokens": optional(check_flag),
     "num_workers": optional(at_least(1)),
     "length": optional(lambda name, value: check_int(name, value, 0, MAX_IDS)),
 }
+
+
+class _Keywords(TypedDict, total=False):
+    split_special_tokens: bool | None
+    num_workers: int | None
+
+
+class _RandomKeywords(_Keywords, total=False):
+    dropout: float | None
+    seed: int | None
+    first_text: int | Sequence[int] | None
 
 
 class BulkMethods(OwnTokenizer):
@@ -104,35 +118,46 @@ class BulkMethods(OwnTokenizer):
         options = random.options(pipeline.options(split_special_tokens), len(texts))
         return encode_batch(pipeline.encoder, texts, options, threads)
 
+    @overload
+    def encode_to_numpy(  # type: ignore[overload-overlap]  # a str is a sequence of str, too
+        self, texts: AnyText, **options: Unpack[_RandomKeywords]
+    ) -> Ids: ...
+
+    @overload
+    def encode_to_numpy(self, texts: Sequence[AnyText], **options: Unpack[_RandomKeywords]) -> tuple[Ids, Numbers]: ...
+
     @checked(**_ARGUMENTS)
     def encode_to_numpy(
         self,
-        texts: Sequence[AnyText],
+        texts: AnyText | Sequence[AnyText],
         *,
         split_special_tokens: bool | None = None,
         num_workers: int | None = None,
         dropout: float | None = None,
         seed: int | None = None,
         first_text: int | Sequence[int] | None = None,
-    ) -> tuple[Ids, Numbers]:
-        """Return the ids of all texts in one array; for the arguments see `encode_to_lists`.
+    ) -> Ids | tuple[Ids, Numbers]:
+        """Return the ids of a text, or of all texts in one array; for the arguments see `encode_to_lists`.
 
         Arrays of pyarrow are read without a Python object for each text; see `encode_to_arrow`. A null is an error.
 
         Returns:
             ids: uint32, of shape (number of ids).
             offsets: int64, of shape (number of texts + 1): the ids of text i are `ids[offsets[i] : offsets[i + 1]]`.
+                Only the ids are returned for a single text.
 
         >>> from hf_bpe import BPETokenizer
-        >>> ids, offsets = BPETokenizer.train(["low"], vocab_size=256).encode_to_numpy(["lo", "", b"w"])
-        >>> ids.tolist(), offsets.tolist()
-        ([108, 111, 119], [0, 2, 2, 3])
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
+        >>> ids, offsets = tokenizer.encode_to_numpy(["lo", "", b"w"])
+        >>> ids.tolist(), offsets.tolist(), tokenizer.encode_to_numpy("lo").tolist()
+        ([108, 111, 119], [0, 2, 2, 3], [108, 111])
         """
         pipeline, random = self.pipeline, Randomness.from_arguments(dropout, seed, first_text)
         options, threads = pipeline.options(split_special_tokens), threads_of(num_workers)
         if not is_arrow(texts):
-            texts = _check_texts("texts", texts)
-            return pipeline.encoder.encode_to_numpy(texts, random.options(options, len(texts)), threads)
+            listed, is_one = _listed(texts)
+            ids, offsets = pipeline.encoder.encode_to_numpy(listed, random.options(options, len(listed)), threads)
+            return ids if is_one else (ids, offsets)
         parts = encode_arrow(pipeline.encoder, "texts", texts, random.options(options, len(texts)), threads)
         ids, offsets, nulls = joined([*parts])
         if nulls is not None:
@@ -233,19 +258,33 @@ class BulkMethods(OwnTokenizer):
             )
         return ids, mask
 
+    @overload
+    def count_tokens(  # type: ignore[overload-overlap]
+        self, texts: AnyText, **options: Unpack[_Keywords]
+    ) -> int: ...
+
+    @overload
+    def count_tokens(self, texts: Sequence[AnyText], **options: Unpack[_Keywords]) -> list[int]: ...
+
     @checked(**_ARGUMENTS)
     def count_tokens(
-        self, texts: Sequence[AnyText], *, split_special_tokens: bool | None = None, num_workers: int | None = None
-    ) -> list[int]:
-        """Return the number of ids of each text, without storing the ids.
+        self,
+        texts: AnyText | Sequence[AnyText],
+        *,
+        split_special_tokens: bool | None = None,
+        num_workers: int | None = None,
+    ) -> int | list[int]:
+        """Return the number of ids of a text, or of each text, without storing the ids.
 
         >>> from hf_bpe import BPETokenizer
-        >>> BPETokenizer.train(["low"], vocab_size=256).count_tokens(["lo", "", b"w"])
-        [2, 0, 1]
+        >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
+        >>> tokenizer.count_tokens("lo"), tokenizer.count_tokens(["lo", "", b"w"])
+        (2, [2, 0, 1])
         """
-        options = self.pipeline.options(split_special_tokens)
-        texts, threads = _check_texts("texts", texts), threads_of(num_workers)
-        return count_tokens(self.pipeline.encoder, texts, options, threads)
+        options, threads = self.pipeline.options(split_special_tokens), threads_of(num_workers)
+        listed, is_one = _listed(texts)
+        counts = count_tokens(self.pipeline.encoder, listed, options, threads)
+        return counts[0] if is_one else counts
 
     @checked(**_ARGUMENTS)
     def encode_iterable(
@@ -288,6 +327,11 @@ def _check_text(name: str, value: Any) -> Any:
             f"{name}: expected str or bytes, got {type(value).__name__}, which can change; give bytes(text)"
         )
     return value
+
+
+def _listed(texts: AnyText | Sequence[AnyText]) -> tuple[list[AnyText], bool]:
+    """Return a list of texts, and whether it is a single text that was given."""
+    return ([texts], True) if isinstance(texts, (str, bytes)) else (_check_texts("texts", texts), False)
 
 
 def _check_texts(name: str, value: object) -> list[AnyText]:

@@ -30,6 +30,16 @@ def test_bulk_methods_accept_bytes(tokenizer, data):
     assert [*tokenizer.encode_iterable([data[:3], data[3:]])] == ids
 
 
+@pytest.mark.parametrize("text", ["lowest of the low<|endoftext|>", b"\xff", ""])
+def test_single_text_has_its_ids_and_their_number(tokenizer, text):
+    ids = tokenizer.encode_to_numpy(text, num_workers=1)
+    assert (ids.dtype, ids.tolist()) == (np.uint32, tokenizer.encode_bytes(text))
+    assert tokenizer.count_tokens(text) == len(ids)
+    assert tokenizer.encode_to_numpy(text, split_special_tokens=True).tolist() == (
+        tokenizer.encode_bytes(text, split_special_tokens=True)
+    )
+
+
 def test_padded_rows_are_those_that_transformers_gives(tokenizer):
     twin = pickle.loads(pickle.dumps(tokenizer))
     for twin.padding_side, length in itertools.product(("left", "right"), (None, 0, 3, 40)):
