@@ -248,6 +248,7 @@ def checked(**checks: Check) -> Callable[[Function], Function]:
         if inspect.Parameter.VAR_POSITIONAL in kinds:
             by_name = []  # they may follow any number of arguments
         takes_any = inspect.Parameter.VAR_KEYWORD in kinds
+        required = [name for name, _ in by_place if parameters[name].default is inspect.Parameter.empty]
 
         @functools.wraps(function)
         def call(*args: object, **kwargs: object) -> Any:
@@ -262,6 +263,9 @@ def checked(**checks: Check) -> Callable[[Function], Function]:
                     kwargs[name] = checks[name](name, kwargs[name])
                 elif not takes_any and name not in parameters:
                     refuse_unknown(_called_name(function, args), [name], parameters)
+            if missing := [name for name in required[len(args) :] if name not in kwargs]:
+                shown = ", ".join(name for name in required if name not in ("self", "cls"))
+                raise TypeError(f"{_called_name(function, args)}({shown}): {' and '.join(missing)} missing")
             return function(*values, *args[len(values) :], **kwargs)
 
         return call  # type: ignore[return-value]

@@ -104,6 +104,8 @@ def test_checked_arguments_may_be_given_by_place_or_by_name():
     for call in (lambda: function("a", "b"), lambda: function("a", n="b"), lambda: function("a", absent="b")):
         with pytest.raises(TypeError, match="expected an int, got 'b'"):
             call()
+    with pytest.raises(TypeError, match=r"function\(first\): first missing$"):
+        function(n=3)
 
 
 def test_values_are_shown_in_short_whatever_their_repr_does():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hf_bpe._native_core import require_core
-from hf_bpe._utils.arguments import check_sequence, optional
+from hf_bpe._utils.arguments import check_sequence, checked, optional
 from hf_bpe._utils.files import write_atomically
 from hf_bpe._utils.paths import check_output
 from hf_bpe._utils.processes import default_threads
@@ -147,6 +147,12 @@ def report(
     return replace(result, trees=trees)
 
 
+def _check_tokenizers(name: str, value: object) -> object:
+    expected = "a list of tokenizers, as in compare([a, b], texts), or a dict that gives them names"
+    return value if isinstance(value, Mapping) else check_sequence(name, value, expected)
+
+
+@checked(tokenizers=_check_tokenizers)
 def compare(
     tokenizers: Sequence[AnyTokenizer] | Mapping[str, AnyTokenizer],
     texts: Texts | Mapping[str, Texts],
@@ -180,7 +186,6 @@ def compare(
     if isinstance(tokenizers, Mapping):
         named = [(str(name), each) for name, each in tokenizers.items()]
     else:
-        check_sequence("tokenizers", tokenizers, "a list of tokenizers, or a dict that gives them names")
         named = [*zip(_unique_names(map(_name, tokenizers)), tokenizers, strict=True)]
     if len(named) < 2:
         raise ValueError(f"tokenizers: expected two or more to compare, got {len(named)}")

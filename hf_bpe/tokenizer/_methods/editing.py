@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class EditingMethods(OwnTokenizer):
     """The functions of `hf_bpe.editing` that need to know what a tokenizer has besides its model."""
 
+    @checked()
     def extend(
         self,
         input: TextSource | WordCounts,
@@ -58,6 +59,7 @@ class EditingMethods(OwnTokenizer):
         )
         return self.with_model(edited)
 
+    @checked()
     def truncate(self, vocab_size: int) -> tuple[Self, Remap]:
         """Remove the last merges; return the smaller tokenizer, and the remap of all ids.
 
