@@ -34,7 +34,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PICTURES = ROOT / "docs" / "pictures"
 PAGES = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md") if path.parent != PICTURES)
 # What a block of the pages may need; it says so after the language.
-OPTIONAL = ("accelerate", "apache_beam", "dask", "datasets", "jinja2", "moto", "peft", "ray", "s3fs", "torch", "trl")
+OPTIONAL = ("accelerate", "apache_beam", "dask", "datasets", "moto", "peft", "ray", "s3fs", "torch", "trl")
 FEATURES = {"sanitize_control_tokens": HAS_SANITIZING}  # of transformers
 
 
@@ -271,8 +271,8 @@ def test_blocks_of_a_page_run_in_order_and_print_what_they_show(
             assert language == "python"
             exec(compile(code, page, "exec"), vars(module))
     if page.name == "use-with-transformers.md":
-        pushed = {"README.md", "added_tokens.json", "vocab.json", "merges.txt"}
-        pushed |= {"tokenizer.json", "tokenizer_config.json", *(["chat_template.jinja"] if has_all else [])}
+        pushed = {"README.md", "added_tokens.json", "vocab.json", "merges.txt", "chat_template.jinja"}
+        pushed |= {"tokenizer.json", "tokenizer_config.json"}
         assert hub.commits == {"my-name/my-tokenizer": pushed}
     elif page.name == "at-any-scale.md":
         assert (tmp_path / "cluster-tokenizer" / "tokenizer.json").exists()
