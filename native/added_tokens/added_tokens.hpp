@@ -23,7 +23,7 @@ std::vector<AddedToken> plain_tokens(const std::vector<std::string>& contents);
 
 class AddedTokens {
  public:
-  // Of tokens with equal contents the last is used. `patience` is that of TokenFinder. `keeps_spaces`: whether tokens
+  // Of tokens with equal contents the last is used. `patience`: see TokenFinder. `keeps_spaces`: whether tokens
   // with normalized=True strip no spaces, because they are searched where these are written as another character.
   explicit AddedTokens(const std::vector<AddedToken>& tokens, std::size_t patience = TokenFinder::kPatience,
                        bool keeps_spaces = false);

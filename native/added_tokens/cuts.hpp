@@ -66,7 +66,7 @@ class Cuts {
 // Whether the pattern alone allows to cut a text at `at`, which is after its beginning and before its end.
 bool allows_cut(const Pattern& pattern, const Byte* begin, const Byte* at, const Byte* end);
 
-// Decides of single positions whether they are safe cuts; those that it is asked for ascend.
+// Decides whether single positions are safe cuts; they must be asked for in ascending order.
 class CutCheck {
  public:
   // Of a text, from `from` on, which is after its beginning.

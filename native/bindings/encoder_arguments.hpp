@@ -29,7 +29,7 @@ std::vector<AddedToken> added_tokens(const nb::tuple& tokens);
 // `texts` is how many are encoded, unless nobody knows yet.
 EncodingOptions options_of(const nb::tuple& given, std::optional<std::size_t> texts, unsigned threads = 1);
 
-// The ids of a template: those before the first sequence of a row and after each.
+// The ids of a template, before the first sequence of a row and after each.
 std::vector<std::vector<std::uint32_t>> special_ids_of(nb::handle template_ids);
 
 // Copies of the arrays, because any thread may change them.

@@ -233,7 +233,7 @@ TableMerger::Places TableMerger::places_from(std::size_t table, std::size_t slot
   return places;
 }
 
-// The greatest word before all of those; empty if there is none.
+// The greatest word before all these places; empty if there is none.
 std::vector<Byte> TableMerger::word_before(const Places& places) const {
   std::vector<Byte> last;
   for (std::size_t i = 0; i < tables_.size(); ++i) {

@@ -25,8 +25,8 @@ class Decoder {
     return id < places_.size() ? std::string_view(bytes_).substr(places_[id].begin, places_[id].size) : "";
   }
 
-  // Appends the bytes of ids to `out`, except those with a nonzero byte in `skipped`. Returns the number of ids done:
-  // all, or those before the first without a token.
+  // Appends the bytes of ids to `out`, except of ids with a nonzero byte in `skipped`. Returns the number of ids done:
+  // all, or the ids before the first without a token.
   std::size_t decode(const std::uint32_t* ids, std::size_t size, std::string_view skipped, std::string& out,
                      const PollFunction& poll) const;
 

@@ -130,7 +130,7 @@ class Encoder {
 
   Encoder(std::shared_ptr<Core> core, const std::vector<AddedToken>& tokens, bool puts_prefix = true);
   CutRules cut_rules(const EncodingOptions& options, const PollFunction& poll) const;
-  // The ids of a part of the text with a number among those of the call, which has UTF-8 from `text` on. With `waits`
+  // Appends the ids of a part of the text with the number `index` in a call, whose UTF-8 begins at `text`. With `waits`
   // words are encoded later, as in TextGroup.
   void encode(Worker& worker, std::size_t index, const Byte* text, Part part, const Byte* readable,
               const EncodingOptions& options, IdBuffer& ids, const PollFunction& poll,

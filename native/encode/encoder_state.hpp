@@ -44,7 +44,7 @@ class Encoder::Worker {
   virtual std::uint32_t* finish(std::uint32_t* end, std::span<std::uint32_t*> text_ends) = 0;
 
   // The text in UTF-8, valid until the next call. Of calls for several texts with fewer than `most` bytes in all, each
-  // may say how many bytes of the others to keep.
+  // keeps the first `kept` bytes, of the texts before it.
   Text utf8_of(const Text& text, std::size_t kept = 0, std::size_t most = 0) {
     if (text.width == 0) return text;
     const auto units = static_cast<std::size_t>(text.end - text.begin) / text.width;
@@ -218,7 +218,7 @@ class Encoder::Lease {
   Worker* operator->() const { return worker_.get(); }
 
  private:
-  // The slots from that of the thread on.
+  // The slots, from the thread's own on.
   std::atomic<Worker*>& slot(std::size_t i) const { return core_.idle[(first_ + i) % core_.idle.size()].worker; }
 
   Core& core_;

@@ -40,8 +40,8 @@ struct PrefixCache::Block {
   std::uint64_t serial, parent;  // parent: the serial number of the block before, see parent_of_first
   std::uint64_t key_before;      // of the text before it
   std::size_t number;            // of blocks before it
-  TextCut begin, end;            // its ids are those between; `begin` is the `end` of the block before
-  std::vector<TextCut> cuts;     // those after `begin` that its text decides; both its places and `known` ascend
+  TextCut begin, end;            // its ids lie between; `begin` is the `end` of the block before
+  std::vector<TextCut> cuts;     // after `begin`, decided by its text; both its places and `known` ascend
   std::vector<std::uint32_t> ids;
   std::vector<Byte> text;                // kBlock bytes, or fewer if the text ends here
   std::vector<std::uint64_t> cell_keys;  // of the text up to the end of each whole cell
@@ -167,7 +167,7 @@ std::vector<std::shared_ptr<const PrefixCache::Block>> PrefixCache::make_blocks(
                                                                                 const Utf8Tail& text,
                                                                                 const std::uint32_t* ids,
                                                                                 const std::vector<TextCut>& cuts) {
-  std::vector<TextCut> all;  // those after the whole blocks
+  std::vector<TextCut> all;  // after the whole blocks
   const auto append = [&](const TextCut& cut) {
     while (!all.empty() && all.back().known >= cut.known) all.pop_back();  // never better than this one
     all.push_back(cut);

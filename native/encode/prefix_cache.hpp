@@ -57,7 +57,7 @@ class PrefixCache {
 
   // What is known of the beginning of a text.
   struct Prefix {
-    std::vector<Found> blocks;  // those that the text has as a whole
+    std::vector<Found> blocks;  // that the text has as a whole
     Found last{};               // the next one, if the text has some of it
     std::size_t common = 0;     // the bytes that the text has in common with these
     TextCut end;                // where the text may be cut, and encoding begins
@@ -74,7 +74,7 @@ class PrefixCache {
   static std::size_t tail_begin(const Prefix& prefix) { return prefix.blocks.size() * kBlock; }
 
   struct Statistics {
-    std::size_t texts = 0, hits = 0;               // looked up, and those of which something was known
+    std::size_t texts = 0, hits = 0;               // looked up, and known in part
     std::size_t text_bytes = 0, reused_bytes = 0;  // of all texts, and of what was not encoded again
     std::size_t size_bytes = 0, blocks = 0;        // what is held now
     std::size_t evicted_blocks = 0;

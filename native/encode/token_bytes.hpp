@@ -13,7 +13,7 @@ namespace hf_bpe {
 
 class TokenBytes {
  public:
-  // The bytes of token i are those of `data` from `offsets[i]` to `offsets[i + 1]`; both must outlive this. Offsets are
+  // The bytes of token i are `data` from `offsets[i]` to `offsets[i + 1]`; both must outlive this. Offsets are
   // checked where they are used, so that a few ids take no time in proportion to the vocabulary.
   TokenBytes(std::string_view data, const std::int64_t* offsets, std::size_t tokens)
       : data_(data), offsets_(offsets), tokens_(tokens) {}

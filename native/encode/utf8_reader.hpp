@@ -111,7 +111,7 @@ class Utf8Reader {
 
   const Text text_;
   const Transcode transcode_;
-  const Byte* units_;         // after those that were read
+  const Byte* units_;         // after the units that were read
   std::size_t at_ = 0;        // the bytes before the next one
   std::vector<Byte> buffer_;  // from begin_ to end_ the next bytes
   std::size_t begin_ = 0, end_ = 0;

@@ -103,7 +103,7 @@ class ChainSplitter {
 
   std::shared_ptr<const Chain> chain_;
   std::vector<Matcher> matchers_;  // by stage
-  // By byte, the set of stages a match of which may begin, and end, with a character that the byte is or belongs to.
+  // By byte, the set of stages with matches that may begin, and end, with a character that the byte is or belongs to.
   std::array<std::uint64_t, 256> begins_{}, ends_with_{};
   const Byte* first_ = nullptr;  // the beginning of the pieces that wait to be visited
   std::size_t count_ = 0;

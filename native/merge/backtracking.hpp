@@ -45,7 +45,7 @@ class Backtracking {
   // Whether the ranks of the model allow it.
   bool is_exact() const { return is_exact_; }
 
-  // Replaces `symbols` by those of a word; only if it is exact. Returns false, with unusable `symbols`, after
+  // Replaces `symbols` by the symbols of a word; only if it is exact. Returns false, with unusable `symbols`, after
   // `kMaxSteps` for each byte so far and for as many further bytes as the word has, at most `kHeadStart`. So it takes
   // at most 2 * kMaxSteps per byte.
   bool merge(const Byte* word, std::size_t length, std::vector<Symbol>& symbols, const PollFunction& poll) const;

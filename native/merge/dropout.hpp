@@ -26,7 +26,7 @@ inline std::uint64_t text_key(std::uint64_t seed, std::uint64_t number) {
   return mix(mix(seed + kRandomStep) + number * kRandomStep);
 }
 
-// The draws of the words of a text, of which the byte at `begin` has the given position.
+// The draws of the words of a text whose byte at `begin` has the given position.
 struct TextDraws {
   const std::uint64_t* limits;
   std::uint64_t key;

@@ -1,7 +1,7 @@
 // Where words may be cut between two characters, because no token holds both: then pieces of few characters, which
 // recur, have the ids of the word.
-// Why it is exact: a merge that crossed such a place would make a token that holds what is on its sides. So the merges
-// on either side are those of that side alone, in the same order.
+// Why it is exact: a merge that crossed such a place would make a token that holds what is on its sides. So each
+// side is merged as if it were alone.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ namespace hf_bpe {
 class Joins {
  public:
   Joins() = default;
-  // Of all tokens that merges make, or that words are compared with as a whole. Only those count that have a byte
-  // beyond ASCII.
+  // Of all tokens that merges make, or that words are compared with as a whole. Only tokens with a byte beyond
+  // ASCII count.
   explicit Joins(const std::vector<std::string_view>& tokens);
 
   // Writes the ends of the first pieces of a word to `ends`, at most `capacity`, and returns their number; what is not

@@ -1,6 +1,6 @@
 // Encodes long pre-tokens of models whose merges are in the order of training, by words: superword models have
 // pre-tokens of sentences or lines, which no cache holds, but the words in them recur.
-// Why it is exact: where a merge comes after those that make its parts, and no two merges make the same, merges apply
+// Why it is exact: where a merge comes after the merges of its parts, and no two make the same token, merges apply
 // in the order of their ranks. Let R be the first rank whose merge makes a token in which a space follows something
 // else. (1) All merges before R apply before all others. None of their tokens has two bytes side by side that the table
 // of cuts separates, so they apply in each word between cuts as if it were alone. (2) The other merges then join these

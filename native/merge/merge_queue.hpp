@@ -48,7 +48,7 @@ class RankQueue {
     }
   }
 
-  // Gives back its memory, but for that of the tree.
+  // Gives back its memory, except the tree's.
   void clear() {
     while (!empty()) {
       const std::uint32_t rank = least();

@@ -22,7 +22,7 @@ class WordIds {
   static constexpr std::size_t kInline = 16 / sizeof(Id) - 1;
 
   struct Ids {
-    Id ids[kInline];  // or their position in the list of long ones, or that of the word among those that were missed
+    Id ids[kInline];  // or their position in `long_`, or the position of the word in `missed_`
     Id size;          // 0 for a word that is not merged yet
     Ids() = default;
     Ids(std::size_t size, std::uint32_t place) : ids{}, size(static_cast<Id>(size)) {
@@ -94,8 +94,8 @@ class WordIds {
  private:
   static constexpr std::size_t kMaxWaiting = 256;  // about that many missed words; more would leave the nearest caches
 
-  // The cache is flushed before the table exceeds 32 MB or the rest 16 MB; that of the pieces of words, which are
-  // fewer, before a sixteenth of that.
+  // The cache is flushed before the table exceeds 32 MB or the rest 16 MB; the cache of pieces of words, which
+  // are fewer, before a sixteenth of that.
   static constexpr std::size_t kMaxWords = (std::size_t{1} << 20) / 8 * 5;
   static constexpr std::size_t kMaxLongBytes = std::size_t{16} << 20;
   static constexpr std::size_t kLongestWord = 256;
@@ -377,7 +377,7 @@ class WordIds {
   std::vector<PendingWord> missed_;  // words that are not merged yet, and their keys
   std::vector<Key> missed_keys_;
   std::vector<Gap> gaps_;
-  std::vector<CutWord> cut_words_;       // those of the missed words that are cut
+  std::vector<CutWord> cut_words_;       // missed words that are cut
   std::vector<const Byte*> piece_ends_;  // of all of them
   std::vector<std::uint32_t> ids_of_pieces_;
   std::vector<std::uint32_t*> cut_ends_;  // of the ids of each word

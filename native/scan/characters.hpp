@@ -28,13 +28,13 @@ struct CharacterRules {
   PrefixSpace prefix = PrefixSpace::kNever;
   bool splits = false;                      // each space, which is a token, begins a pre-token; else none does
   std::optional<std::uint32_t> unknown_id;  // the id of characters without a token, if they do not become bytes
-  bool fuses_unknown = false;               // those side by side become one id
+  bool fuses_unknown = false;               // unknown characters side by side become one id
   bool keeps_spaces = false;                // as in AddedTokens
 };
 
 class CharacterCuts {
  public:
-  // `made`: the tokens that merges make; `known`: those of one character; both in valid UTF-8.
+  // `made`: the tokens that merges make; `known`: tokens of one character; both in valid UTF-8.
   CharacterCuts(const std::vector<std::string_view>& made, const std::vector<std::string_view>& known,
                 const CharacterRules& rules);
 

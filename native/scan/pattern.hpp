@@ -52,7 +52,7 @@ enum class Digits { kMatched, kRun, kSingle };
 // The family of o200k, where words are cut before upper case that follows lower case.
 struct CasedWords {
   int numbers;        // how many make a pre-token at most
-  bool slashes;       // they may close a run of others, as newlines may
+  bool slashes;       // they may close a run of other signs, as newlines may
   bool contractions;  // they belong to the word before them
   bool han;           // runs of \p{Han} come first, and words have none of it
 };

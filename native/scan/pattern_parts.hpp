@@ -71,7 +71,7 @@ const Byte* skip_spaces(const Byte* text, const Byte* end, bool until_newline) {
 struct Tail {
   ClassSet others;  // [^\s\p{L}\p{N}]
   int numbers;      // how many make a pre-token at most
-  bool slashes;     // they may close a run of others, as newlines may
+  bool slashes;     // they may close a run of other signs, as newlines may
   ClassSet end;     // what an earlier stage takes
 };
 

@@ -34,7 +34,7 @@ inline std::size_t useful_threads(std::size_t wanted, std::size_t chunks) {
   return std::min({wanted, chunks, kMaxThreads});
 }
 
-// A number of the calling thread, the same each time, and mostly another one than those of other threads.
+// A number of the calling thread, always the same, and mostly unlike the numbers of other threads.
 std::size_t number_of_thread();
 
 // Allocates the memory that the calling thread needs in order to throw, and returns whether there was enough. C++
@@ -42,7 +42,7 @@ std::size_t number_of_thread();
 // exhausted, and then end the process.
 bool prepare_to_throw() noexcept;
 
-// The work on a chunk, given its number and that of the thread. It calls its `poll` from time to time.
+// The work on a chunk, given its number and the thread's. It calls its `poll` from time to time.
 using ChunkWork = std::function<bool(std::size_t thread, std::size_t chunk, const PollFunction& poll)>;
 
 // Calls `work` for each chunk in order, starting with `first`, from up to `threads` threads, of which the calling

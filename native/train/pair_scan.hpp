@@ -35,7 +35,7 @@ class PairScan {
   // The peak memory of that.
   static std::uint64_t bytes_of_estimates(std::size_t slots, const Sharing& sharing);
 
-  // The pairs that pass the filter, about as many as `expected`: for each part those in it, each once.
+  // The pairs that pass the filter, about as many as `expected`: for each part the distinct ones in it.
   std::vector<PairCounts> count(const PairFilter& filter, std::size_t expected) const;
 
   // Writes the positions of the pairs in `numbers`, which pass the filter: those of pair `number` in a part in
