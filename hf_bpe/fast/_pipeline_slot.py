@@ -153,7 +153,7 @@ class PipelineSlot:
         if snapshot is None:
             return self._renewed(backend)
         if not self.is_exposed and snapshot.backend is backend:
-            if self.is_sealed:
+            if self.is_sealed:  # nobody else has had the backend since it was loaded
                 return snapshot.pipeline
             try:
                 components, states = snapshot.components, snapshot.states
@@ -186,7 +186,7 @@ class PipelineSlot:
 
     def _renewed(self, backend: Tokenizer) -> FastPipeline | None:
         try:
-            return self.make_pipeline(backend)
+            return self.make_pipeline(backend)  # verified, unless this content was before
         except ValueError as error:
             self._warn(error)
         try:

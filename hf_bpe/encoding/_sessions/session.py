@@ -121,7 +121,7 @@ class Session:
     def text(self) -> str:
         """The whole text, in which surrogate pairs are one character, and lone surrogates U+FFFD; joined on access.
 
-        That of ids which were appended is not in it: `tokenizer.decode(session.ids)` has it.
+        The text of appended ids is not in it: `tokenizer.decode(session.ids)` has it.
         """
         return repair_surrogates(self._text())
 
@@ -244,7 +244,7 @@ class Session:
         """Keep the first `size` characters, and append text."""
         state = self._state
         last, texts, ids = state.last, [state.tail], [state.tail_ids]
-        while last.before is not None and last.num_deciding > size:
+        while last.before is not None and last.num_deciding > size:  # text that goes may have decided its cut
             texts.append(last.text)
             ids.append(last.ids)
             last = last.before
@@ -255,7 +255,7 @@ class Session:
     def _extended(self, last: Block, text: str) -> tuple[SessionState, Ids]:
         """Return the state with some text after a block, and the ids of this text."""
         text = _repaired(text)
-        start = last.characters
+        start = last.characters  # of the text before
         parts, deciding = self._parts(text)
         threads = default_threads() if len(text) >= _FOR_THREADS else 1
         ids, offsets = self._encode([*parts], self._continues(last), threads)
@@ -305,7 +305,7 @@ class Session:
                 deciding.append(stop)
                 start, width = start + cut, BLOCK
             else:
-                width *= 2
+                width *= 2  # a cut may be known from more text
             if stop == len(text):
                 break
         return [*parts, text[start:]], deciding
@@ -315,7 +315,7 @@ class Session:
         data = repair_surrogates(text).encode()
         cut = self._encoder.find_last_cut(data, self._options)
         if cut > 0 and len(data) > len(text):
-            cut = len(data[:cut].decode())
+            cut = len(data[:cut].decode())  # in characters
         if len(text) - cut > _MIN_UNCUT:
             cut += self._settled_cuts.find_last(repair_surrogates(text[cut:]))
         return cut
