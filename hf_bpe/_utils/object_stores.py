@@ -46,7 +46,8 @@ def file_system(url: str, options: StorageOptions | None = None) -> tuple[Any, s
         raise ValueError(without_credentials(message)) from None
     except ImportError as error:
         needed = "fsspec" if isinstance(error, ModuleNotFoundError) else "another package besides fsspec"
-        raise ImportError(without_credentials(f"{url}: this URL needs {needed}: {error}")) from None
+        extra = "; pip install 'hf_bpe[s3]'" if url.startswith(("s3:", "s3a:")) else ""
+        raise ImportError(without_credentials(f"{url}: this URL needs {needed}: {error}{extra}")) from None
     return system, path
 
 

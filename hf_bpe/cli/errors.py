@@ -12,13 +12,16 @@ from hf_bpe._utils.visible import in_one_line, printable
 _MIN_LIKENESS = 0.6
 # The words of other tools → ours.
 _OPTIONS = {
-    **dict.fromkeys(("threads", "jobs", "procs", "processes", "cpus", "numthreads"), "--workers"),
+    **dict.fromkeys(("threads", "jobs", "procs", "numproc", "processes", "cpus", "numthreads"), "--workers"),
     **dict.fromkeys(("overwrite", "replace"), "--force"),
     **dict.fromkeys(("outputdir", "outdir", "savedir", "dest"), "--output"),
     **dict.fromkeys(("nmerges", "bpemerges"), "--num-merges"),
     **dict.fromkeys(("regex", "pretokenizer", "splitter"), "--pattern"),
     **dict.fromkeys(("input", "corpus", "files", "dataset"), "SOURCE"),
-    "modelprefix": "--output",
+    **dict.fromkeys(("tokenizer", "model", "tokenizermodel", "vocabfile"), "FOLDER"),
+    **dict.fromkeys(("jsonkey", "jsonkeys", "field", "textcolumn", "textfield"), "--column"),
+    **dict.fromkeys(("eos", "eod", "delimiter"), "--separator"),
+    **{"format": "--to", "modelprefix": "--output", "showprogress": "--progress"},
 }
 # What people give as an argument, to commands that take it in another way.
 _ARGUMENTS = {
@@ -28,16 +31,18 @@ _ARGUMENTS = {
 _COMMANDS = {
     **dict.fromkeys(("tokenize", "tokenise", "ids"), "encode"),
     **dict.fromkeys(("detokenize", "detokenise"), "decode"),
-    **dict.fromkeys(("info", "describe", "stats"), "inspect"),
+    **dict.fromkeys(("info", "describe", "stats", "vocab"), "inspect"),
     **dict.fromkeys(("diff", "check", "test"), "verify"),
-    **dict.fromkeys(("measure", "evaluate", "fertility"), "report"),
-    **dict.fromkeys(("export", "import", "to", "save"), "convert"),
+    **dict.fromkeys(("measure", "eval", "evaluate", "fertility"), "report"),
+    **dict.fromkeys(("export", "import", "to", "save", "load"), "convert"),
+    **dict.fromkeys(("formats", "list"), "help formats"),
     **dict.fromkeys(("view", "print", "visualize"), "show"),
     **dict.fromkeys(("ui", "serve", "web"), "playground"),
     **dict.fromkeys(("add-tokens", "grow", "adapt"), "extend"),
     **dict.fromkeys(("shrink", "trim", "reduce"), "prune"),
     **dict.fromkeys(("learn", "fit"), "train"),
     "merge": "merge-counts",
+    **{"download": "hf download", "upload": "hf upload", "patterns": "help patterns", "version": "--version"},
 }
 
 
@@ -155,10 +160,10 @@ def no_such_option(name: str, context: Any) -> str:
     own = [each for param in command.params for each in (*param.opts, *param.secondary_opts) if each.startswith("--")]
     message = f"{context.info_name} has no option {name}"
     meant = _OPTIONS.get(_letters(name))
-    if meant == "SOURCE" and not any(param.metavar == "SOURCE" for param in command.params):
-        meant = None
-    if meant is not None and (meant == "SOURCE" or meant in own):
-        return f"{message}; give {meant}" + (" without an option before it" if meant == "SOURCE" else "")
+    if meant in own:
+        return f"{message}; give {meant}"
+    if meant in [param.metavar for param in command.params if param.param_type_name == "argument"]:
+        return f"{message}; give {meant} without an option before it"
     if name.startswith("--") and (like := closest(name, own)) is not None:
         return f"{message}; did you mean {like}?"
     commands = context.parent.command.commands if context.parent is not None else {}

@@ -26,7 +26,7 @@ _FORMATS: dict[str, FileFormat] = {".txt": "text", ".jsonl": "jsonl", ".ndjson":
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 _SUFFIXES = f"{' '.join(_FORMATS)}, or the first three followed by {' or '.join(_COMPRESSIONS)}"
 _GLOB = re.compile(r"[*?\[]")
-TEXT_ADVICE = "; a str is a path: to train on a text give [text]"
+TEXT_ADVICE = "; a str is a path: for a text itself give [text]"
 _LONGEST_NAME = 4096  # bytes; no system allows more
 
 logger = logging.getLogger(__name__)

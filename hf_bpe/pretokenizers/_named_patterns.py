@@ -101,7 +101,7 @@ NAMED_PATTERNS: dict[str, NamedPattern] = {
         (Digits(individual_digits=True), ByteLevel(use_regex=True)),
         also="starcoder starcoder2 smollm smollm2 commandr digits",
     ),
-    "gpt2-numbers": NamedPattern("", (Digits(), ByteLevel(use_regex=True)), also="numbers"),
+    "gpt2-numbers": NamedPattern("GPT-2, with numbers apart", (Digits(), ByteLevel(use_regex=True)), also="numbers"),
     "minicpm5": NamedPattern("MiniCPM5", (_BY_THREE, Split(_MINICPM5), ByteLevel()), also="minicpm"),
     "deepseek-v3": NamedPattern(
         "DeepSeek V3, R1",

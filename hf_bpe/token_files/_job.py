@@ -115,6 +115,8 @@ def make_job(pipeline: Pipeline, sources: list[Shard], output: Path, options: To
     encoding = pipeline.options(options.split_special_tokens)
     target = OutputFiles(options, output)
     separator = pipeline.names.get("eos_token") if options.separator is None else options.separator
+    if separator in ("none", "None", "") and separator not in pipeline.ids:
+        raise ValueError(f"separator: {separator!r} is no token; for no separator give append_separator=False")
     separator_id = pipeline.named_token_id("separator", separator)
     # A file of offsets says where documents end without it.
     is_needed = target.format.needs_separator or separator_id is not None

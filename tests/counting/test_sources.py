@@ -3,7 +3,6 @@
 import logging
 import os
 import pickle
-import re
 import sys
 import zipfile
 from dataclasses import replace
@@ -138,7 +137,7 @@ def test_strings_that_name_no_file_are_texts():
 
 
 INVALID = [
-    ("no-such.txt", FileNotFoundError, "no file 'no-such.txt'; a str is a path: to train on a text give"),
+    ("no-such.txt", FileNotFoundError, "no file 'no-such.txt'; a str is a path: for a text itself give"),
     (Path("no-such.txt"), FileNotFoundError, "no file 'no-such.txt'"),
     ([Path("a.txt"), Path("no-such.txt")], FileNotFoundError, "no file 'no-such.txt'"),
     ([Source("a.txt"), "no-such.txt"], FileNotFoundError, "no file 'no-such.txt'"),
@@ -438,8 +437,8 @@ class TestUrls:
     def test_missing_package_of_a_protocol_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "s3fs", None)
         monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
-        expected = "s3://bucket/a.txt: this URL needs another package besides fsspec: Install s3fs"
-        with pytest.raises(ImportError, match=re.escape(expected)):
+        expected = r"s3://bucket/a.txt: this URL needs another package besides fsspec: Install s3fs .*'hf_bpe\[s3\]'$"
+        with pytest.raises(ImportError, match=expected):
             plan("s3://bucket/a.txt")
 
     def test_missing_fsspec_is_named(self, monkeypatch):
