@@ -159,7 +159,8 @@ COMMANDS = {
     "convert FOLDER OUT --to llama.cpp": "; for llama.cpp it is gguf",
     "convert FOLDER TEXT --to gpt2": "is a file; expected a folder",
     "convert FOLDER FOLDER": "already holds a tokenizer",
-    "convert NORMALIZED out.tiktoken": "cannot carry .*; choose another format, or give --drop normalizer",
+    "convert NORMALIZED out.tiktoken": "add_prefix.*; and the normali.* give --drop prefix_space --drop normal",
+    "convert FOLDER OUT --format gpt2": "has no option --format; give --to",
     r"convert RANKS OUT --pattern \p{N}{1,3}+": r"written as \(\?>\\p\{N\}\{1,3\}\)",
     "convert FOLDER OUT --special-token x": "--special-token: expected TEXT=ID, got 'x'",
     "convert FOLDER OUT --special-token =5": "--special-token: expected TEXT=ID, got '=5'",
@@ -367,7 +368,7 @@ def files(folder, text, tmp_path_factory):
     added = BPETokenizer.train(["low"], 257)
     added.add_tokens(["<|y|>"])
     added.save_pretrained(path / "added")
-    BPETokenizer.train(["low"], 257, normalizer="NFC").save_pretrained(path / "normalized")
+    BPETokenizer.train(["low"], 257, normalizer="NFC", add_prefix_space=True).save_pretrained(path / "normalized")
     names = {"BINARY": "binary.txt", "XZ": "text.xz", "RANKS": "x.tiktoken", "COUNTS": "x.counts", "OUT": "out"}
     names |= {"NORMALIZED": "normalized", "MISSPELT": "normalised", "BLANK": "blank.txt", "EMPTY": "empty"}
     names |= {"ADDED": "added", "OTHER": "y.counts", "PIECES": "pieces", "SIZES": "sizes"}

@@ -102,7 +102,7 @@ _OPTION_NAMES = {"num_workers": "workers", "special_tokens": "special_token", "p
 def words_of_shell(message: str, params: Iterable[Any]) -> str:
     """Return an error of the library with arguments as they are called in a shell, but not what it says of a file."""
     message = message.replace("read it with Source(…, errors='replace') or errors='bytes'", "give --errors replace")
-    message = re.sub(r"give drop=\['(\w+)'\]", r"give --drop \1", message)
+    message = re.sub(r"give drop=\[(.+?)\]", _drop_options, message)
     shown = {param.name: param for param in params}
     shown |= {name: shown[own] for name, own in _OPTION_NAMES.items() if own in shown}
 
@@ -123,6 +123,10 @@ def words_of_shell(message: str, params: Iterable[Any]) -> str:
     for pattern in patterns:
         message = re.sub(pattern, in_shell, message)
     return message
+
+
+def _drop_options(match: re.Match[str]) -> str:
+    return "give " + " ".join(f"--drop {name}" for name in re.findall(r"\w+", match[1]))
 
 
 def error_message(error: Exception) -> str:

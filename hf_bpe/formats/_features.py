@@ -199,14 +199,17 @@ def without_missing_features(
 
     Features in `drop` are dropped, but for "pattern": no file says by which pattern its readers split instead.
     """
-    for name, feature in missing_features(definition, carried).items():
-        if name not in drop or name == "pattern":
-            shown = f"{feature.what}, {definition.model.pattern!r:.80}" if name == "pattern" else feature.what
-            if feature.decides_ids:
-                raise ValueError(
-                    f"the format {format_name} cannot carry {shown}: {feature.loss}; choose another format, or give "
-                    f"drop=[{name!r}]"
-                )
-            warn_caller(f"the format {format_name} does not carry {shown}: {feature.loss}")
+    missing = missing_features(definition, carried)
+    more = {"pattern": f", {definition.model.pattern!r:.80}"}
+    said = {name: f"{each.what}{more.get(name, '')}: {each.loss}" for name, each in missing.items()}
+    said = {name: each for name, each in said.items() if name not in drop or name == "pattern"}
+    if refused := [name for name in said if missing[name].decides_ids]:
+        raise ValueError(
+            f"the format {format_name} cannot carry {'; and '.join(said[name] for name in refused)}; choose another "
+            f"format, or give drop={refused}"
+        )
+    for name, feature in missing.items():
+        if name in said:
+            warn_caller(f"the format {format_name} does not carry {said[name]}")
         definition = feature.without(definition)
     return definition
