@@ -50,20 +50,18 @@ def _convert(folder: Path, saved: Path, name: str) -> None:
         from transformers import AutoTokenizer, __version__
         from transformers.utils import is_protobuf_available, is_sentencepiece_available
 
+    about = f"{name}: a SentencePiece model, which transformers"
     installed = {"sentencepiece": is_sentencepiece_available(), "protobuf": is_protobuf_available()}
     if missing := [package for package, is_there in installed.items() if not is_there]:
-        raise ImportError(
-            f"{name}: a SentencePiece model, which transformers converts with sentencepiece and protobuf; "
-            f"pip install {' '.join(missing)}"
-        )
+        raise ImportError(f"{about} converts with sentencepiece and protobuf; pip install {' '.join(missing)}")
     import sentencepiece
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
         tokenizer.save_pretrained(saved)
     except Exception as error:  # of any kind, for it is somewhere inside
-        reason = in_one_line(str(error))
-        raise ValueError(f"{name}: transformers {__version__} does not convert this model: {reason:.300}") from error
+        reason = in_one_line(str(error)).replace(str(folder / "tokenizer.model"), name)
+        raise ValueError(f"{about} {__version__} does not convert: {reason:.300}") from error
     expected = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model")).encode(_TEXT)
     if tokenizer.encode(_TEXT, add_special_tokens=False) != expected:  # 5.0 leaves white space out
-        raise ValueError(f"{name}: transformers {__version__} converts this model to other ids than SentencePiece's")
+        raise ValueError(f"{about} {__version__} converts to other ids than SentencePiece's")

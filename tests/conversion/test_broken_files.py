@@ -204,7 +204,7 @@ OTHER_CONTENTS = [
     (pickle.dumps([1, 2]), "unknown format; expected one of hf, "),
     (b"", "unknown format"),
     (b"GIF89a", "unknown format; expected one of "),
-    (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\x0c\n\x03<s>", "a SentencePiece model, which transformers convert"),
+    (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\x0c\n\x03<s>", "a SentencePiece model, which transformers"),
     (b"\n" * 9, "unknown format"),
 ]
 
