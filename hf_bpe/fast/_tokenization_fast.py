@@ -245,7 +245,7 @@ def _is_common(call: Call, num_special: int) -> bool:
     return type(length) is int and length > num_special + (call.stride or 0)
 
 
-class BPETokenizerFast(DirectMethods, SharedMethods, _BackedMethods, PreTrainedTokenizerFast, backend="tokenizers"):
+class BPETokenizerFast(DirectMethods, _BackedMethods, SharedMethods, PreTrainedTokenizerFast, backend="tokenizers"):
     """A `PreTrainedTokenizerFast` for byte-level BPE that encodes and decodes with a `Pipeline` of hf_bpe.
 
     It is made of a loaded tokenizer by `hf_bpe.accelerate`, or by `from_pretrained` like other fast tokenizers, and has

@@ -495,6 +495,7 @@ def test_repr_says_whether_it_is_accelerated(plain, fast, folder, monkeypatch):
     name = type(plain).__name__
     assert repr(plain).startswith(f"{name}(name_or_path=")
     assert repr(fast).startswith(f"{name}(accelerated=True, name_or_path=")
+    assert f", tokens={len(fast)}, special_tokens=" in repr(fast)
     CHANGES["no byte-level pre-tokenizer"](fast)
     assert not fast.is_accelerated
     assert repr(fast).startswith(f"{name}(accelerated=False, name_or_path=")

@@ -19,6 +19,11 @@ from hf_bpe.tokenizer._self_types import AnyTokenizer
 class SharedMethods(AnyTokenizer):
     """The methods; a class with them says by `_pipeline` and `_decoding_pipeline` what encodes and decodes."""
 
+    def __repr__(self) -> str:
+        # That of transformers has a line for each added token, 256 for Llama 3, and another size than `len`.
+        about = f"name_or_path={self.name_or_path!r}, tokens={len(self)}, special_tokens={self.special_tokens_map}"
+        return f"{type(self).__name__}({about})"
+
     def token_bytes(self, *, size: int | None = None) -> TokenBytes:
         """Return the bytes that each id stands for; see `hf_bpe.alignment.token_bytes`.
 

@@ -76,3 +76,11 @@ def test_unknown_name_fails_at_once_without_a_connection(monkeypatch):
 def test_repr_of_a_large_remap_is_short():
     _, remap = truncate(TOKENIZER.model, 257)
     assert repr(remap) == "<Remap of 258 ids: 257 kept (0 moved), 0 added, 1 removed>"
+
+
+def test_repr_of_a_tokenizer_is_a_line_with_one_size():
+    tokenizer = BPETokenizer(model=TOKENIZER.model, pad_token="<pad>")
+    tokenizer.add_tokens(["low\n", "lower"])
+    assert repr(tokenizer) == (
+        f"BPETokenizer(name_or_path='', tokens={len(tokenizer)}, special_tokens={tokenizer.special_tokens_map})"
+    )
