@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from functools import cache, reduce
-from typing import Any
+from typing import Any, TypeVar
 
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 from transformers.utils import logging
@@ -22,8 +22,10 @@ from hf_bpe.tokenizer._tokenization_bpe import BPETokenizer
 
 logger = logging.get_logger(__name__)
 
+Tokenizer = TypeVar("Tokenizer")
 
-def accelerate(tokenizer: object, *, prefix_cache: PrefixCache | int | str | None = None) -> Any:
+
+def accelerate(tokenizer: Tokenizer, *, prefix_cache: PrefixCache | int | str | None = None) -> Tokenizer:
     """Return a tokenizer that does what a fast tokenizer does, with the encoder of hf_bpe.
 
     The result has the same ids, settings, chat template and files. Its class is a `BPETokenizerFast` and a subclass of
@@ -47,6 +49,11 @@ def accelerate(tokenizer: object, *, prefix_cache: PrefixCache | int | str | Non
     >>> tokenizer.encode("low lower"), isinstance(tokenizer, PreTrainedTokenizerFast)
     ([257, 32, 257, 101, 114], True)
     """
+    accelerated: Tokenizer = _accelerated(tokenizer, PrefixCache.of(prefix_cache))
+    return accelerated
+
+
+def _accelerated(tokenizer: Any, cache: PrefixCache | None) -> Any:
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         advice = ""
         if isinstance(tokenizer, BPETokenizer):
@@ -57,15 +64,13 @@ def accelerate(tokenizer: object, *, prefix_cache: PrefixCache | int | str | Non
             "accelerate: expected a fast tokenizer of transformers (PreTrainedTokenizerFast), got "
             f"{type(tokenizer).__name__}{advice}"
         )
-    cache = PrefixCache.of(prefix_cache)
     if isinstance(tokenizer, BPETokenizerFast):
         if cache is not None:
             tokenizer.prefix_cache = cache
         return tokenizer
     name = f"{type(tokenizer).__name__} {tokenizer.name_or_path!r}"
     try:
-        kind: Any = type(tokenizer)
-        other: Any = object.__new__(_accelerated_class(kind))
+        other: Any = object.__new__(_accelerated_class(type(tokenizer)))
         # Settings are changed in place by transformers.
         settings = {
             key: value.copy() if type(value) in (dict, list) else value for key, value in vars(tokenizer).items()
@@ -131,7 +136,7 @@ def accelerated_if_possible(tokenizer: object, cache: PrefixCache | None = None)
             if cache is not None:
                 tokenizer.prefix_cache = cache
             return tokenizer
-        return accelerate(tokenizer, prefix_cache=cache)
+        return _accelerated(tokenizer, cache)
     except (TypeError, ValueError) as error:
         logger.warning("%s", error)
         return tokenizer

@@ -64,11 +64,15 @@ Source("folder", weight="2x", column=3)  # mistake
 hf_bpe.editing.truncate(tokenizer, 300)  # mistake: the model is expected
 hf_bpe.get_encoding("cl100k_base")  # mistake: as in tiktoken
 tokenizer.convert_tokens_to_ids("low") + "x"  # mistake
+hf_bpe.accelerate(tokenizer).encod("low")  # mistake
+number: list[int] = tokenizer.count_tokens("low")  # mistake: one text has one number
 
 # All of this is right.
 rows: list[str] = tokenizer.decode([[1, 2], [3]])
 one: str = tokenizer.decode(tokenizer.encode("low", dropout=0.1, seed=0), skip_special_tokens=True)
 array = tokenizer.encode("low", return_tensors="np").shape
+total: int = tokenizer.count_tokens("low") + sum(tokenizer.count_tokens(["low"], num_workers=2))
+print(tokenizer.encode_to_numpy("low").size, tokenizer.encode_to_numpy(["low"])[1].size)
 tokenizer(["low"], padding="max_length", truncation=True, max_length=8, padding_side="left", return_tensors="pt")
 smaller, remap = tokenizer.truncate(300)
 smaller, remap = tokenizer.prune(["low"], vocab_size=300, num_workers=2)
