@@ -7,7 +7,7 @@ python=${PYTHON:-python3}
 out=build/web
 mkdir -p "$out"
 
-sources=$(grep '^native/' native/sources.txt | grep -v -e '^native/count/' -e '^native/train/') # pages do neither
+sources=$(grep -v -e '^#' -e '^count/' -e '^train/' native/sources.txt | sed 's|^|native/|') # pages neither count nor train
 # Constructs of exceptions are compiled, and nothing is unwound: see the end of module.cpp.
 # shellcheck disable=SC2086
 "$python" -m ziglang c++ -target wasm32-wasi -mexec-model=reactor -std=c++20 -O3 -DNDEBUG -flto -fignore-exceptions \
