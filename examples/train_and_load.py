@@ -6,7 +6,10 @@ Without a file it trains on this project's README, without a folder it saves int
 """
 
 import argparse
+import os
 from pathlib import Path
+
+os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # or the first line is that PyTorch is missing
 
 from transformers import AutoTokenizer
 

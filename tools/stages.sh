@@ -57,7 +57,7 @@ docs_and_types() {
 # The two commands of README, as they stand there.
 readme() {
   use_environment main
-  pip install . && python examples/train_and_load.py README.md || return
+  pip install -e . && python examples/train_and_load.py README.md || return
   pip install -e '.[test]' && pytest
 }
 
