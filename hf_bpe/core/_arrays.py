@@ -98,7 +98,7 @@ class WrittenVocab(Mapping[str, int]):
 
     def find(self, texts: Iterable[str]) -> dict[str, int]:
         """Return the ids of those texts that are there, and keep them for look-ups, without a dictionary of all."""
-        texts = [text for text in texts if isinstance(text, str)]
+        texts = [*texts]
         known: dict[str, int] | dict[str, int | None] = self._found
         if "entries" in vars(self) or native_core() is None:
             known = self.entries

@@ -103,7 +103,7 @@ def assemble(arguments: SettingValues) -> Parts:
         template = Template.of_names(names, *BOS_EOS_OF_PATTERN[pattern])
     if adds_bos is not None or adds_eos is not None:  # as fast tokenizers take one without the other
         template = Template.of_names(names, adds_bos or False, adds_eos or False)
-    check_tokens(template, ChainMap(added.ids, vocab))
+    check_tokens(template, ChainMap(added.ids, vocab.find(template.tokens if template else [])))
     return Parts(model, vocab, added, special, template, own, settings)
 
 

@@ -90,7 +90,6 @@ class PreTrainedTokenizer(OwnSettings):
     all_special_tokens: list[str]
     all_special_ids: list[int]
     added_tokens_encoder: dict[str, int]
-    encoder: dict[str, int]
     decoder: dict[int, str]
     total_vocab_size: int
     tokens_trie: object

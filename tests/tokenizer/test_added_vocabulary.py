@@ -87,7 +87,7 @@ class Unread(dict):
 @pytest.mark.parametrize("special", [False, True])
 def test_adding_a_token_reads_no_vocabulary_and_makes_no_encoder(monkeypatch, special):
     tokenizer = make_tokenizer()
-    tokenizer.encoder = Unread(tokenizer.encoder)
+    tokenizer._vocab.entries = Unread(tokenizer.encoder)
     made = []
     monkeypatch.setattr(_pipeline, "as_tuples", lambda items: made.append(len(items)) or as_tuples(items))
     for number in range(50):

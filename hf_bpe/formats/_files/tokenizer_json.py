@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, cast
 
@@ -150,7 +150,7 @@ def _vocab(data: Mapping[str, Any]) -> WrittenVocab:
 def _added_tokens(tokens: Sequence[Mapping[str, Any]], vocab: WrittenVocab) -> AddedVocabulary:
     flags = (*FLAGS, "special")
     for token in tokens:
-        if any(type(token.get(flag, False)) is not bool for flag in flags):
+        if {*map(type, map(token.get, flags, repeat(False)))} != {bool}:
             raise ValueError(f"added_tokens: expected flags that are true or false, got {token!r:.200}")
     added = AddedVocabulary(vocab)
     added.add([AddedToken(token["content"], **{flag: token.get(flag, False) for flag in flags}) for token in tokens])

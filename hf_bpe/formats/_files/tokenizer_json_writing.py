@@ -120,8 +120,10 @@ def placeholders(vocab: WrittenVocab, names: Mapping[int, str]) -> dict[str, int
         return {}
     check_gaps(size, len(ids) + len(later))
     unused = {token_id: names.get(token_id, f"<|unused_{token_id}|>") for token_id in {*range(size)}.difference(ids)}
-    vocab.find(unused.values())
+    taken = vocab.find(unused.values())
     added: dict[str, int] = {}
     for token_id, placeholder in sorted(unused.items()):
-        added[unused_name(ChainMap(added, vocab), placeholder)] = token_id
+        if placeholder in taken or placeholder in added:
+            placeholder = unused_name(ChainMap(added, vocab.entries), placeholder)
+        added[placeholder] = token_id
     return added

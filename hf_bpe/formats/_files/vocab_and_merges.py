@@ -80,7 +80,7 @@ def read_gpt2_with_unused(
             f"special_tokens: expected a list of str, got {special_tokens!r:.80}; write [{special_tokens!r:.80}]"
         )
     else:
-        chosen = entries.find({*special_tokens}).keys() - unused.keys()
+        chosen = entries.find(text for text in {*special_tokens} if isinstance(text, str)).keys() - unused.keys()
         merged = chosen.difference(unmerged)
         if leave_out_ordinary:
             chosen -= merged | {text for text in chosen if len(text) == 1 and text not in specials}

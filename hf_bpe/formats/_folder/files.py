@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -110,15 +111,15 @@ def check_config(path: Path) -> dict[str, Any]:
     for token in config.get("model_special_tokens") or []:
         if not isinstance(token, str):
             raise ValueError(f"{path}: model_special_tokens: expected strings, got {token!r:.80}")
+    where, flags = f"{path}: added_tokens_decoder", (*FLAGS, "special")
     for token_id, token in config.get("added_tokens_decoder", {}).items():
-        where = f"{path}: added_tokens_decoder"
         if not (token_id.isascii() and token_id.isdigit()):
             raise ValueError(f"{where}: expected ids, got {token_id!r:.80}")
         if not isinstance(token, dict) or not isinstance(token.get("content"), str):
             raise ValueError(f"{where}: token {token_id}: expected an object with a content, got {token!r:.80}")
-        for flag in (*FLAGS, "special"):
-            if not isinstance(token.get(flag, False), bool):
-                raise ValueError(f"{where}: token {token_id}: {flag}: expected true or false, got {token[flag]!r:.80}")
+        if {*map(type, map(token.get, flags, repeat(False)))} != {bool}:  # there may be thousands
+            flag = next(flag for flag in flags if type(token.get(flag, False)) is not bool)
+            raise ValueError(f"{where}: token {token_id}: {flag}: expected true or false, got {token[flag]!r:.80}")
     return config
 
 

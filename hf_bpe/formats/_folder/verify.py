@@ -10,10 +10,11 @@ from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tokenizers import AddedToken, Tokenizer
 
+from hf_bpe.core._arrays import MergeIds
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._added_tokens import NamedTokens
 from hf_bpe.formats._construction import make_vocabulary, with_named_tokens
@@ -184,7 +185,7 @@ class LoadedFile:
         if read is None:
             raise ValueError(f"{path}: the core is not built, or what `tokenizers` has loaded is irregular")
         content, model = read
-        self._merge_ids = model.merges
+        self._merge_ids = cast("MergeIds", model.merges)
         self._content = _with_no_template_as_none(json.loads(content))
         self.vocabulary = model.vocab.entries | {each["content"]: each["id"] for each in self._content["added_tokens"]}
 

@@ -29,7 +29,7 @@ class TemplateMethods(OwnTokenizer):
     @template.setter
     def template(self, value: Template | Mapping[str, object] | None) -> None:
         template = as_template(value)
-        check_tokens(template, ChainMap(self._added_tokens_encoder, self._vocab))
+        check_tokens(template, ChainMap(self._added_tokens_encoder, self.encoder))
         self._template = template
 
     @property
