@@ -70,7 +70,8 @@ def _accelerated(tokenizer: Any, cache: PrefixCache | None) -> Any:
         return tokenizer
     name = f"{type(tokenizer).__name__} {tokenizer.name_or_path!r}"
     try:
-        other: Any = object.__new__(_accelerated_class(type(tokenizer)))
+        kind: Any = type(tokenizer)
+        other: Any = object.__new__(_accelerated_class(kind))
         # Settings are changed in place by transformers.
         settings = {
             key: value.copy() if type(value) in (dict, list) else value for key, value in vars(tokenizer).items()

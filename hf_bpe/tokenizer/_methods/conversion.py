@@ -158,7 +158,7 @@ class ConversionMethods(OwnTokenizer):
         """
         from hf_bpe.conversion._formats import SentencePieceFound, definition_of
 
-        hints = {"pattern": pattern, "special_tokens": special_tokens}
+        hints: dict[str, Any] = {"pattern": pattern, "special_tokens": special_tokens}
         try:
             definition = definition_of(source, format=format, storage_options=storage_options, **hints)
         except SentencePieceFound as found:
