@@ -10,7 +10,7 @@ namespace hf_bpe {
 #if defined(HF_BPE_X86)
 namespace {
 
-// Whether the machine has all that CMakeLists.txt compiles the *_avx2.cpp files with. Not `__builtin_cpu_supports`,
+// Whether the machine has all that the build gives the *_avx2.cpp files. Not `__builtin_cpu_supports`,
 // which reads what the compiler's runtime library fills in at startup: that of zig fills in nothing, and it answers no.
 // The leaves and bits are those of CPUID in Intel's Software Developer's Manual, volume 2, and in AMD's volume 3,
 // appendix E.
