@@ -140,11 +140,11 @@ class BulkMethods(OwnTokenizer):
         """Return the ids of a text, or of all texts in one array; for the arguments see `encode_to_lists`.
 
         Arrays of pyarrow are read without a Python object for each text; see `encode_to_arrow`. A null is an error.
+        For a single text only the ids are returned.
 
         Returns:
             ids: uint32, of shape (number of ids).
             offsets: int64, of shape (number of texts + 1): the ids of text i are `ids[offsets[i] : offsets[i + 1]]`.
-                Only the ids are returned for a single text.
 
         >>> from hf_bpe import BPETokenizer
         >>> tokenizer = BPETokenizer.train(["low"], vocab_size=256)
