@@ -29,7 +29,7 @@ def make_folder(tmp_path):
         folder.mkdir(exist_ok=True)
         sentencepiece.SentencePieceTrainer.train(
             input=str(text), model_prefix=str(folder / "tokenizer"), vocab_size=320, minloglevel=2,
-            hard_vocab_limit=False, remove_extra_whitespaces=False, **options,
+            hard_vocab_limit=False, **{"remove_extra_whitespaces": False} | options,
         )  # fmt: skip
         if config is not None:
             (folder / "tokenizer_config.json").write_text(json.dumps(config))
@@ -59,6 +59,18 @@ def test_model_that_is_not_loaded_is_refused_with_a_reason(make_folder, tmp_path
             assert error("convert", folder, tmp_path / "ours").startswith(expected)
             with pytest.raises(ValueError, match=reason):
                 BPETokenizer.convert_from(folder)
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "text"),
+    [
+        (LLAMA, {"normalization_rule_name": "nmt_nfkc"}, r"'tab\\tline"),
+        (LLAMA, {"remove_extra_whitespaces": True}, "'a  b'"),
+    ],
+)
+def test_model_that_gets_other_ids_is_refused(make_folder, config, options, text):
+    with pytest.raises(ValueError, match=f"converts to other ids for {text}.* than SentencePiece has"):
+        BPETokenizer.convert_from(make_folder(config, **PLAIN | options))
 
 
 def test_missing_package_is_named(tmp_path, monkeypatch):
