@@ -99,15 +99,16 @@ class WrittenVocab(Mapping[str, int]):
     def find(self, texts: Iterable[str]) -> dict[str, int]:
         """Return the ids of those texts that are there, and keep them for look-ups, without a dictionary of all."""
         texts = [*texts]
-        known: dict[str, int] | dict[str, int | None] = self._found
+        looked_up = self._found  # read once: another thread may be making the property, too
+        known: Mapping[str, int | None] = looked_up
         if "entries" in vars(self) or native_core() is None:
             known = self.entries
-        elif wanted := [*{*texts}.difference(known)]:
+        elif wanted := [*{*texts}.difference(looked_up)]:
             as_utf8 = (text.encode(errors="surrogatepass") for text in wanted)
             written = [*as_utf8] if self.as_text else from_printable_all(wanted)
             ids, taken = find_tokens(self.tokens, filter(None, written)), {*self.special.values()}
             found = (ids.get(token or b"") for token in written)
-            self._found.update(zip(wanted, (None if i in taken else i for i in found), strict=True))
+            looked_up.update(zip(wanted, (None if i in taken else i for i in found), strict=True))
         return {text: token_id for text in texts if (token_id := known.get(text)) is not None}
 
     @property
