@@ -136,7 +136,7 @@ class ConversionMethods(OwnTokenizer):
                 a folder is not run. Where tiktoken is installed, also the name of one of its encodings or of a model
                 of OpenAI, such as "cl100k_base" or "gpt-4o"; a file or folder of that name comes first. A URL is of a
                 folder, such as `s3://bucket/tokenizer`, of which the files of a tokenizer are copied, by their names. A
-                SentencePiece model, or a folder with one, is converted by transformers with sentencepiece and protobuf.
+                SentencePiece model on this machine is converted by transformers with sentencepiece and protobuf.
             format: the name of the file's format; None to detect it.
             pattern: the split pattern, for files that do not store it, such as `.tiktoken`.
             special_tokens: content → id, for files that do not store them.
