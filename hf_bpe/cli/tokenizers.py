@@ -51,7 +51,7 @@ _ROLE_OPTIONS: Options = {
 }
 
 _SUFFIXES = frozenset((".gguf", ".tiktoken", ".model"))
-_MAX_NEIGHBORS = 1000  # how many names beside a missing one are looked at
+_MAX_NEIGHBORS = 1000  # names in the folder of a missing tokenizer that are looked at
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?$")
 _FILE_SUFFIXES = _SUFFIXES | {".json", ".txt"}  # of files with a tokenizer, not of repositories
@@ -161,12 +161,12 @@ def _converted_if_sentencepiece(path: Path) -> Path:
 
 
 def _closest_tokenizer(path: Path) -> Path | None:
-    """Return the tokenizer beside a path that does not exist whose name is most like it."""
+    """Return the tokenizer in the folder of a missing path whose name is most like that of the path."""
     try:
-        beside = [*islice(path.parent.iterdir(), _MAX_NEIGHBORS)]
+        siblings = [*islice(path.parent.iterdir(), _MAX_NEIGHBORS)]
     except OSError:
         return None
-    names = [each.name for each in beside if (each / "tokenizer.json").is_file() or each.suffix in _SUFFIXES]
+    names = [each.name for each in siblings if (each / "tokenizer.json").is_file() or each.suffix in _SUFFIXES]
     like = closest(path.name, names)
     return None if like is None else path.with_name(like)
 

@@ -78,11 +78,11 @@ def find_tokens(tokens: TokenArrays | Mapping[int, bytes | None], wanted: Iterab
 
 @dataclass(eq=False, repr=False)
 class WrittenVocab(Mapping[str, int]):
-    """Token as files write it → id, of which some are found in arrays, and all in a dictionary made on first use."""
+    """Token as files write it → id: `find` looks tokens up in arrays, `entries` is a dictionary made on first use."""
 
     tokens: TokenArrays = field(default_factory=TokenArrays)
     as_text: bool = False  # they are written as text, and not each byte as a printable character
-    special: dict[str, int] = field(default_factory=dict)  # text → id of those that are text in any case
+    special: dict[str, int] = field(default_factory=dict)  # text → id of special tokens, which are text in any case
     more: dict[str, int] = field(default_factory=dict)  # text → id of what is not among the tokens
 
     @cached_property

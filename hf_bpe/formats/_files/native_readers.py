@@ -34,7 +34,7 @@ class FileModel(NamedTuple):
     """The vocabulary and merges of a file."""
 
     vocab: WrittenVocab  # tokens as they are written → id
-    unmerged: dict[str, int]  # those that no merge has or makes
+    unmerged: dict[str, int]  # of tokens that no merge has or makes
     tokens: TokenArrays | dict[int, bytes | None]  # empty or None if a character stands for no byte
     merges: list[Merge] | MergeIds
 
