@@ -241,7 +241,8 @@ def _side(source: str, hints: _Hints) -> Side:
     # The format implies its pattern.
     if format.patterns is not None and len(format.patterns) == 1 and hints.pattern != "auto":
         return side_of_file(*hints.read(source))
-    return side_of_file(path, format, definition)
+    name = source if Path(source).exists() else None  # for the path may be of what transformers has converted
+    return side_of_file(path, format, definition, name)
 
 
 def _special_tokens(pairs: list[str] | None) -> dict[str, int] | None:
