@@ -132,8 +132,8 @@ def is_valid(data):
 
 def test_runs_of_byte_tokens_are_characters_whole_or_singly(test_data):
     pipeline = real_pipeline(test_data, "mistral_v0_1")
-    byte = {value: pipeline.model.printable_vocab()[f"<0x{value:02X}>"] for value in range(256)}
-    letter = pipeline.model.printable_vocab()["a"]
+    vocab = pipeline.model.printable_vocab()
+    byte, letter = [vocab[f"<0x{value:02X}>"] for value in range(256)], vocab["a"]
     ids = [letter, byte[0xC3], byte[0xA9], letter, byte[0xC3], byte[0xA9], byte[0xFF], letter, byte[0x41], byte[0xE4]]
     assert pipeline.decode([ids]) == ["aéa\ufffd\ufffd\ufffda\ufffd\ufffd"]
     expected = [[0, 1], [1, 2], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 8], [8, 9]]

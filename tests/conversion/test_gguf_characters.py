@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from itertools import pairwise
 from operator import methodcaller
 
@@ -22,12 +23,12 @@ SAMPLES = [" low  lower", "low▁est ñ你", "", "\n\t\0", "<s>low<s> low", "<0x
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, _, BYTE = range(1, 7)
 
+metadata_of = cache(read_metadata)
+
 
 def encode_literally(path, text):
     """Return what llama.cpp's `llm_tokenizer_spm_session` gives for a text, with special tokens found in it."""
-    values = {
-        key.removeprefix("tokenizer.ggml."): value for key, value in read_metadata(path, "tokenizer.ggml.").items()
-    }
+    values = {key.removeprefix("tokenizer.ggml."): value for key, value in metadata_of(path, "tokenizer.ggml.").items()}
     tokens, types = values["tokens"], values["token_type"]
     scores = dict(zip(tokens, values["scores"], strict=True))
     ids = {token: token_id for token_id, token in enumerate(tokens)}

@@ -204,8 +204,8 @@ def test_a_deep_expression_has_no_name():
 
 def test_places_to_cut_are_found_where_one_stage_always_cuts():
     def cuts(left, *stages):
-        ascii_ = "".join(map(chr, range(128)))
-        return "".join(c for c in ascii_ if Pattern.parse([*stages]).safe_cut.search((left + c).encode()))
+        safe_cut = Pattern.parse([*stages]).safe_cut
+        return "".join(c for c in map(chr, range(128)) if safe_cut.search((left + c).encode()))
 
     words = Split(r"\p{L}+| |\n+")
     assert cuts("a", words) == "\n "

@@ -5,13 +5,12 @@ import functools
 from tokenizers import Regex, pre_tokenizers
 
 from hf_bpe._native_core import native_core
-from hf_bpe.pretokenizers import Pattern
 from hf_bpe.pretokenizers._native_splitting import compile_natively
 
 
 def native_pieces(text, pattern):
     """Return the pre-tokens that the core makes of a text by a compiled pattern; None if there is no program."""
-    chain = compile_natively(native_core(), Pattern(pattern).chain)
+    chain = compile_natively(native_core(), pattern.chain)
     if isinstance(chain, str):
         return None
     pieces = native_core().pre_tokenize(text.encode("utf-8", "surrogateescape"), chain)

@@ -1,6 +1,7 @@
 """Characters that begin with the bytes at the end of a text."""
 
 import unicodedata
+from functools import cache
 
 
 def completions(data):
@@ -9,9 +10,11 @@ def completions(data):
         data.decode()
         return [b""]
     except UnicodeDecodeError as error:
-        partial = data[error.start :]
-        if error.reason != "unexpected end of data":
-            return []
+        return rests_of_characters(data[error.start :]) if error.reason == "unexpected end of data" else []
+
+
+@cache
+def rests_of_characters(partial):
     kinds = {}
     for code in range(0x80, 0x30000):
         char = chr(code)
