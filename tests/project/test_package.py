@@ -47,7 +47,8 @@ libraries = "numpy", "regex", "rich", "tokenizers", "tqdm", "transformers"
 at_first = loaded(*libraries, *(f"hf_bpe.{name}" for name in modules))
 listed = sorted({*modules} & {*dir(hf_bpe)})
 hf_bpe.train_bpe(["low low"], 257)
-optional = loaded("datasets", "fsspec", "pyarrow", "torch", "transformers", "zstandard")
+hf_bpe.conversion
+optional = loaded("datasets", "fsspec", "gguf", "pyarrow", "tiktoken", "torch", "transformers", "zstandard")
 names = [getattr(hf_bpe, name).__name__ for name in modules]
 print(json.dumps([at_first, listed, optional, names, hf_bpe.analysis.show is not None]))
 """
