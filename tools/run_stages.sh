@@ -3,8 +3,9 @@
 #
 #     tools/run_stages.sh STAGE…
 #
-# STAGES="lint readme" chooses some of the stages that are named. MINUTES limits each of them (30). What this machine
-# cannot do is named at the end; with COMPLETE=1 that is a failure.
+# STAGES="lint readme" chooses some of the stages that are named. Those that BESIDE names run at the same time as the
+# others, as installing and checking types take one core; what they print comes last. MINUTES limits each stage (30).
+# What this machine cannot do is named at the end; with COMPLETE=1 that is a failure.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -32,47 +33,64 @@ if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; th
   echo "the tests in a browser (chromium is not installed)" >>"$environment/left_out"
 fi
 
+# pip would compile 3,000 modules for each environment, of which few are imported. 0 means --no-compile.
+export PIP_NO_COMPILE=0
+
 # The core is compiled once for each set of flags, not for each environment, clone or run.
 if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$PWD
   export CCACHE_DIR=${CCACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/hf_bpe-ccache}
 fi
 
-times=()
-print_times() {
+finish() { # what to say at the end
+  if [ -e "$environment/beside" ]; then cat "$environment/beside"; fi
   echo
   echo "stages ($((SECONDS / 60)) min $((SECONDS % 60)) s):"
-  if [ ${#times[@]} -gt 0 ]; then printf '  %s\n' "${times[@]}"; fi
+  if [ -e "$environment/times" ]; then cat "$environment/times"; fi
   if [ -e "$environment/left_out" ]; then sed 's/^/left out: /' "$environment/left_out"; fi
   echo "$1"
   rm -rf "$environment"
 }
-running=""
-trap 'kill "$running" 2>/dev/null; print_times "FAILED: interrupted"; exit 130' INT TERM
 
+run() { # stages: one after the other, until one has failed here or beside
+  local running="" stage begin status
+  trap 'kill "$running" 2>/dev/null; exit 130' INT TERM
+  for stage in "$@"; do
+    if [ -e "$environment/failed" ]; then return; fi
+    echo
+    echo "=== $stage ==="
+    begin=$SECONDS
+    # shellcheck disable=SC2016
+    timeout --kill-after=30 "${MINUTES:-30}m" bash -euo pipefail -c '. tools/stages.sh; "$1"' stage "$stage" </dev/null &
+    running=$!
+    wait "$running"
+    status=$?
+    printf '  %4d s  %s\n' $((SECONDS - begin)) "$stage" >>"$environment/times"
+    if [ $status -eq 124 ]; then echo "$stage took more than ${MINUTES:-30} minutes" >&2; fi
+    if [ $status -ne 0 ]; then echo "$stage" >>"$environment/failed"; fi
+  done
+}
+
+first=() beside=()
 for stage in "$@"; do
   if [ -n "${STAGES:-}" ] && [[ " $STAGES " != *" $stage "* ]]; then continue; fi
-  echo
-  echo "=== $stage ==="
-  begin=$SECONDS
-  # shellcheck disable=SC2016
-  timeout --kill-after=30 "${MINUTES:-30}m" bash -euo pipefail -c '. tools/stages.sh; "$1"' stage "$stage" </dev/null &
-  running=$!
-  wait "$running"
-  status=$?
-  times+=("$(printf '%4d s  %s' $((SECONDS - begin)) "$stage")")
-  if [ $status -eq 124 ]; then echo "$stage took more than ${MINUTES:-30} minutes" >&2; fi
-  if [ $status -ne 0 ]; then
-    print_times "FAILED: $stage"
-    exit 1
-  fi
+  if [[ " ${BESIDE:-} " = *" $stage "* ]]; then beside+=("$stage"); else first+=("$stage"); fi
 done
-if [ ${#times[@]} -eq 0 ]; then
-  print_times "FAILED: no such stage: ${STAGES:-none was named}"
+run "${first[@]}" &
+running=$!
+run "${beside[@]}" >"$environment/beside" 2>&1 &
+trap 'kill "$running" $! 2>/dev/null; wait; finish "FAILED: interrupted"; exit 130' INT TERM
+wait
+if [ -e "$environment/failed" ]; then
+  finish "FAILED: $(paste -sd ' ' "$environment/failed")"
+  exit 1
+fi
+if [ ! -e "$environment/times" ]; then
+  finish "FAILED: no such stage: ${STAGES:-none was named}"
   exit 1
 fi
 if [ -n "${COMPLETE:-}" ] && [ -e "$environment/left_out" ]; then
-  print_times "FAILED: something was left out"
+  finish "FAILED: something was left out"
   exit 1
 fi
-print_times "passed: all of these stages"
+finish "passed: all of these stages"

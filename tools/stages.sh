@@ -8,6 +8,7 @@
 . tools/steps.sh
 
 use_environment() { # name, Python: in which `python`, `pip` and `pytest` are found; an empty one, if there is none yet
+  if [ "$1" = main ]; then unset PIP_NO_COMPILE; fi # most of it is imported, by several processes at once
   if [ ! -e "$environment/$1" ]; then "${2:-python3}" -m venv "$environment/$1"; fi
   # shellcheck disable=SC1090,SC1091
   . "$environment/$1/bin/activate"
@@ -149,7 +150,7 @@ check_pythons() { # tests, or none for all quick ones; reads lines of find_pytho
       pip install --quiet -e '.[test]'
       python -c 'import hf_bpe._native'
       python examples/train_and_load.py README.md
-      pytest --quiet "$@"
+      pytest --quiet -p no:cacheprovider "$@" # which has what README's command has passed
     ) </dev/null
   done
 }
@@ -177,7 +178,7 @@ without_compiler() {
   CC=/bin/false CXX=/bin/false pip install --quiet -e '.[test]'
   python -c 'import importlib.util as u; assert u.find_spec("hf_bpe._native") is None'
   python examples/train_and_load.py README.md
-  pytest --quiet tests/encoding/test_choice_of_engine.py tests/reference
+  pytest --quiet -p no:cacheprovider tests/encoding/test_choice_of_engine.py tests/reference
   pytest --quiet -c tests/contract/pytest.ini tests/contract -k "gpt2 or GPT-2"
 }
 
@@ -191,7 +192,7 @@ lowest_versions() {
     pip install --quiet .
     python examples/train_and_load.py README.md >/dev/null
     pip install --quiet -e '.[test]' # editable, for tests start processes in this folder
-    pytest --quiet tests/project/test_package.py tests/tokenizer/compat/test_transformers_compat.py \
+    pytest --quiet -p no:cacheprovider tests/project/test_package.py tests/tokenizer/compat/test_transformers_compat.py \
       tests/tokenizer/test_tokenizer.py tests/tokenizer/calls/test_calls.py tests/tokenizer/saving/test_saving.py \
       tests/tokenizer/loading/test_auto.py tests/tokenizer/calls/test_chat_templates.py tests/cli/test_cli.py \
       tests/counting/test_sources.py tests/conversion/test_gguf.py tests/conversion/test_tiktoken.py \
