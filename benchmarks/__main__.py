@@ -19,11 +19,11 @@ from benchmarks.job import GPT2, Job
 from benchmarks.options import parse
 from benchmarks.runner import RunError, benchmark
 from benchmarks.table import table
-from benchmarks.tasks import COLD
+from benchmarks.tasks import FIRST
 from benchmarks.vocabulary import prepare
 
 OWN_COMMANDS = (
-    *("calls", "character_encoding", "corpora", "faster_peers", "kinds", "large_vocabularies", "masks", "servers"),
+    *("calls", "corpora", "faster_peers", "kinds", "large_vocabularies", "masks", "servers"),
     *("superwords", "threads"),
 )
 """Tasks that compare and time in a way of their own, each a module with a `main` that takes the arguments."""
@@ -92,13 +92,10 @@ def _jobs(name: str, options: argparse.Namespace, folder: str, vocabulary: dict[
     if options.task == "training":
         yield dataclasses.replace(job, ties=way or None, vocab_size=options.vocab_size)
     elif options.task == "encoding":
+        job = dataclasses.replace(job, into=way or options.into, warm=options.warm, size=options.size)
         for file in files:
-            into = way or options.into
-            yield dataclasses.replace(job, files=(file,), into=into, warm=options.warm, size=options.size)
-    elif options.task == "cold":
-        for file in files:
-            for case in COLD:
-                yield dataclasses.replace(job, files=(file,), into=way or "numpy", case=case)
+            for case in FIRST if options.first else ("",):
+                yield dataclasses.replace(job, files=(file,), case=case)
     elif options.task == "decoding":
         for file in files:
             yield dataclasses.replace(job, files=(file,))
@@ -108,7 +105,7 @@ def _jobs(name: str, options: argparse.Namespace, folder: str, vocabulary: dict[
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options that a result has to be read with."""
-    names = ("threads", "repeats", "vocab_size", "into", "warm", "calls", "size")
+    names = ("threads", "repeats", "vocab_size", "into", "first", "warm", "calls", "size")
     return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 

@@ -27,11 +27,11 @@ class Job:
         vocabulary: all but training: a folder made by `benchmarks.vocabulary.prepare`.
         pattern: the kind of the vocabulary, of `benchmarks.vocabulary.PATTERNS`.
         separator_id: the id of SEPARATOR in the vocabulary.
-        into: encoding and cold: what the ids are to come in, "lists" or "numpy".
+        into: encoding only: what the ids are to come in, "lists" or "numpy".
         rounds: encoding and decoding: how many slices of the text are timed, one a round.
         round: which round this is. 0 is the run before them: it does all the text, to be compared.
         warm: encoding only: do the same slice once untimed before it is timed.
-        case: cold only: which of `benchmarks.tasks.COLD`.
+        case: encoding only: which of `benchmarks.tasks.FIRST`; "" for none of them.
         size: encoding only: how many bytes of each text; 0 for the usual 1 to 9 kB.
         calls: latency only: how many calls.
     """
@@ -62,9 +62,8 @@ class Job:
     @property
     def subject(self) -> str:
         """What is worked on, where each file or case is a measurement of its own; results are compared within one."""
-        if self.task == "cold":
-            return f"{Path(self.files[0]).stem}, {self.case}"
-        return Path(self.files[0]).stem if self.task in ("encoding", "decoding") else ""
+        name = f"{Path(self.files[0]).stem}, {self.case}".removesuffix(", ")
+        return name if self.task in ("encoding", "decoding") else ""
 
 
 def read_documents(files: tuple[str, ...]) -> Iterator[str]:

@@ -18,18 +18,18 @@ ENCODING = {
     "lists": ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers", "transformers"],
     "numpy": ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers:lists", "transformers:lists"],
 }
+CHARACTERS = ["hf_bpe", "gigatoken", "fastokens", "tokenizers:lists"]
 # These have no vocabulary of GPT-2's.
 ENCODING_OTHERS = ["quicktok"]
-COLD = ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers:lists"]
 DECODING = ["hf_bpe", "tiktoken", "gigatoken", "tokenizers", "transformers"]
-LATENCY = LOADING = ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers", "transformers"]
+LATENCY = ["hf_bpe", "tiktoken", "gigatoken", "snaptokens", "fastokens", "tokenizers", "transformers"]
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options. Every task has `files`, `peers`, `witnesses`, `threads` and `repeats`; `chart` has none."""
     options = _parser().parse_args(arguments)
-    if options.task in ("encoding", "cold") and options.peers is None:
-        peers = ENCODING[options.into] if options.task == "encoding" else COLD
+    if options.task == "encoding" and options.peers is None:
+        peers = CHARACTERS if options.vocabulary == "characters" else ENCODING[options.into]
         options.peers = peers + (ENCODING_OTHERS if options.vocabulary in ("cl100k", "o200k") else [])
     return options
 
@@ -56,17 +56,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_vocabulary(encoding)
     _add_threads(encoding)
     encoding.add_argument("--into", choices=list(ENCODING), default="lists", help="what the ids come in")
+    encoding.add_argument("--first", action="store_true", help="the first texts of a process, of 4 kB, and the next")
     encoding.add_argument("--warm", action="store_true", help="encode each text once before, not fresh text")
 
     encoding.add_argument("--size", type=int, default=0, help="bytes of each text (default: 1 to 9 kB, cut at lines)")
 
     encoding.add_argument("--leave-out", action="store_true", help="peers with other ids, and those that fail")
-
-    cold = tasks.add_parser("cold", help="from the first texts of a process to ids, each FILE for itself")
-    _add_files(cold)
-    _add_common(cold, None, "PEER[:INTO]")
-    _add_vocabulary(cold)
-    _add_threads(cold)
 
     decoding = tasks.add_parser("decoding", help="from lists of ids to text, each FILE for itself")
     _add_files(decoding)
@@ -78,10 +73,6 @@ def _parser() -> argparse.ArgumentParser:
     _add_common(latency, LATENCY)
     _add_vocabulary(latency)
     latency.add_argument("--calls", type=_positive, default=100_000, help="of each run (default 100,000)")
-
-    loading = tasks.add_parser("loading", help="from the imported library to the first ids, on one thread")
-    _add_common(loading, LOADING)
-    _add_vocabulary(loading)
 
     chart = tasks.add_parser("chart", help="draw results as an SVG (needs matplotlib)")
     chart.add_argument("results", type=Path)
@@ -110,7 +101,7 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--gpt2", type=Path, metavar="FOLDER", help="with vocab.json and merges.txt")
     source.add_argument("--ranks", type=_file, metavar="FILE", help="tiktoken's ranks, instead")
-    source.add_argument("--tokenizer-json", type=_file, metavar="FILE", help="Llama 3's tokenizer.json, instead")
+    source.add_argument("--tokenizer-json", type=_file, metavar="FILE", help="another, instead")
     parser.add_argument("--vocabulary", choices=list(PATTERNS), default="gpt2", help="its kind (default gpt2)")
 
 

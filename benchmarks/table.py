@@ -40,7 +40,7 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
     unit, scale, form = "seconds", 1.0, "{:.3f}"
     if task == "latency":
         unit, scale, form = "microseconds", 1e6 / result["options"]["calls"], "{:.2f}"
-    elif task == "cold":
+    elif result["options"].get("first"):
         unit, scale, form = "milliseconds", 1e3, "{:.2f}"
 
     def spread(row: dict[str, Any]) -> str:
@@ -54,9 +54,7 @@ def _columns(result: dict[str, Any]) -> list[tuple[str, Cell]]:
         columns.append(("ratio", lambda row: f"{1 / row['times_as_fast_as'][baseline]:.2f}x"))
     else:
         columns += [_speed_beside(name) for name in dict.fromkeys([baseline, tiktoken(result)]) if name is not None]
-    if task == "loading":
-        columns.append(("import s", lambda row: f"{row['import_seconds']:.3f}"))
-    elif task != "latency":
+    if task != "latency":
         columns.append(("MB/s", lambda row: _or_dash(row["megabytes_per_second"] or None, "{:.1f}")))
     columns.append(("CPU s", lambda row: f"{row['cpu_seconds']:.2f}"))
     if task == "training":

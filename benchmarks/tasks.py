@@ -16,8 +16,8 @@ from benchmarks.job import Job
 from benchmarks.slices import read_slices
 
 GREETING = "Hello world"
-COLD = {"first 4 kB": slice(0, 1), "next 1 MB": slice(1, 251)}
-"""Case of `cold` → which of the texts, of 4 kB each, are timed; those before them are encoded untimed."""
+FIRST = {"first 4 kB": slice(0, 1), "next 1 MB": slice(1, 251)}
+"""Case of first texts → which of them, of 4 kB each, are timed; those before them are encoded untimed."""
 
 
 class _Slice:
@@ -36,11 +36,29 @@ class _Slice:
         self.bytes = sum(len(text.encode()) for text in self.texts)
 
 
+class _FirstTexts:
+    """The first texts of a process that has loaded the tokenizer and encoded a few words.
+
+    What is prepared when a tokenizer is first used is part of the time. The run before all rounds has all texts.
+    """
+
+    def __init__(self, job: Job) -> None:
+        which = FIRST[job.case]
+        slices = [[*texts.items()] for texts in read_slices(job.files, job.rounds, size=4000)]
+        if min(map(len, slices)) < which.stop:
+            raise ValueError(f"{job.files[0]}: too little text for {job.rounds} rounds of 1 MB; give fewer repeats")
+        chosen = [slices[job.round - 1]] if job.round else slices
+        self.names, texts = zip(*(named for texts in chosen for named in texts[which]), strict=True)
+        self.texts = list(texts)
+        self.before = [GREETING, *(text for _, text in chosen[0][: which.start])]
+        self.bytes = sum(len(text.encode()) for text in self.texts)
+
+
 class Encoding:
     """Texts to ids, as lists or as arrays."""
 
     def __init__(self, job: Job, make: type[Tokenizer]) -> None:
-        self.slice = _Slice(job)
+        self.slice = _FirstTexts(job) if job.case else _Slice(job)
         self.bytes = self.slice.bytes
         self.tokenizer = make(job)
         self.into = job.into
@@ -56,36 +74,6 @@ class Encoding:
     def outcome(self) -> dict[str, str]:
         sequences = self.encoded if self.into == "lists" else self.tokenizer.sequences(self.encoded)
         return {name: digest(ids) for name, ids in zip(self.slice.names, sequences, strict=True)}
-
-
-class Cold:
-    """The first texts of a process to ids: what is prepared when a tokenizer is first used is part of the time.
-
-    The tokenizer has been loaded, and has encoded a few words. The run before all rounds has the texts of every round.
-    """
-
-    def __init__(self, job: Job, make: type[Tokenizer]) -> None:
-        which = COLD[job.case]
-        slices = [[*texts.items()] for texts in read_slices(job.files, job.rounds, size=4000)]
-        if min(map(len, slices)) < which.stop:
-            raise ValueError(f"{job.files[0]}: too little text for {job.rounds} rounds of 1 MB; give fewer repeats")
-        chosen = [slices[job.round - 1]] if job.round else slices
-        self.names, self.texts = zip(*(named for texts in chosen for named in texts[which]), strict=True)
-        self.bytes = sum(len(text.encode()) for text in self.texts)
-        self.tokenizer = make(job)
-        self.into = job.into
-        method = f"encode_{job.into}"
-        self.encode = _entry_point(self.tokenizer, method, job)
-        self.entry_point = self.tokenizer.entry_points[method]
-        for text in [GREETING, *(text for _, text in chosen[0][: which.start])]:
-            self.encode([text])
-
-    def run(self) -> None:
-        self.encoded = self.encode([*self.texts])
-
-    def outcome(self) -> dict[str, str]:
-        sequences = self.encoded if self.into == "lists" else self.tokenizer.sequences(self.encoded)
-        return {name: digest(ids) for name, ids in zip(self.names, sequences, strict=True)}
 
 
 class Decoding:
@@ -127,20 +115,6 @@ class Latency:
 
     def outcome(self) -> dict[str, str]:
         return {GREETING: digest(self.encode(GREETING))}
-
-
-class Loading:
-    """From the library imported to the ids of a few words."""
-
-    def __init__(self, job: Job, make: type[Tokenizer]) -> None:
-        self.job, self.make = job, make
-        self.entry_point = make.entry_points["encode_one"]
-
-    def run(self) -> None:
-        self.ids = self.make(self.job).encode_one(GREETING)
-
-    def outcome(self) -> dict[str, str]:
-        return {GREETING: digest(self.ids)}
 
 
 def digest(ids: Sequence[int]) -> str:

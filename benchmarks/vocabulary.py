@@ -20,7 +20,7 @@ O200K = (
     r"""|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
     r"""|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
-PATTERNS = {"gpt2": GPT2, "cl100k": CL100K, "o200k": O200K, "llama3": CL100K}
+PATTERNS = {"gpt2": GPT2, "cl100k": CL100K, "o200k": O200K, "llama3": CL100K, "characters": ""}
 """Kind of a vocabulary → its split pattern. Llama 3's is written in another way in its files, and cuts alike."""
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
@@ -44,18 +44,21 @@ def prepare(
         gpt2: a folder with `vocab.json` and `merges.txt`, of which a token SEPARATOR may be part; or
         ranks: a rank file of tiktoken; or
         tokenizer_json: a `tokenizer.json` that takes whole words from the vocabulary before it merges, as Llama 3's.
-            It is copied, and only RANKS are made of it, because no list of merges with its ids says the same.
+            It is copied, and only RANKS are made of it, because no list of merges with its ids says the same. Or one in
+            the manner of SentencePiece, of the kind "characters", which is only copied.
 
     Raises:
         ValueError: merges whose tokens are not numbered in their order, so that ranks cannot say the same.
     """
     if tokenizer_json is not None:
         model = json.loads(tokenizer_json.read_text(encoding="utf-8"))["model"]
+        shutil.copy(tokenizer_json, folder / TOKENIZER)
+        if pattern == "characters":
+            return {"pattern": pattern, "separator_id": 0, "tokens": len(model["vocab"])}
         if not model.get("ignore_merges"):
             raise ValueError(f"{tokenizer_json}: expected a model that takes whole words first; give its ranks")
         vocab = model["vocab"]
         vocab.setdefault(SEPARATOR, max(vocab.values()) + 1)
-        shutil.copy(tokenizer_json, folder / TOKENIZER)
         return _describe(folder, pattern, vocab)
     if gpt2 is not None:
         vocab = json.loads((gpt2 / VOCAB).read_text(encoding="utf-8"))

@@ -23,7 +23,7 @@ class Tokenizer(Protocol):
     """One text to a list of ids. An attribute, so that the library's own function is called without a frame of ours."""
 
     def __init__(self, job: Job) -> None:
-        """Load the vocabulary from whichever file in `job.vocabulary` the peer takes. Timed in `loading` only."""
+        """Load the vocabulary from whichever file in `job.vocabulary` the peer takes. Not timed."""
 
     def encode_lists(self, texts: list[str]) -> list[list[int]]:
         """Return a list of ids for each text."""

@@ -29,7 +29,7 @@ class Tokenizer:
 
     def __init__(self, job: Job) -> None:
         folder = Path(job.vocabulary)
-        if job.pattern in ("gpt2", "llama3"):
+        if job.pattern in ("gpt2", "llama3", "characters"):
             self.tokenizer = fastokens.Tokenizer.from_file(str(folder / TOKENIZER))
         else:  # it refuses their tokenizer.json
             self.tokenizer = fastokens.Tokenizer.from_tiktoken(str(folder / RANKS), encoding=_ENCODINGS[job.pattern])

@@ -26,7 +26,7 @@ class Tokenizer:
 
     def __init__(self, job: Job) -> None:
         folder = Path(job.vocabulary)
-        if job.pattern == "llama3":  # it takes ranks for merges only
+        if job.pattern in ("llama3", "characters"):  # it takes ranks for merges only
             self.tokenizer = gigatoken.Tokenizer.from_json((folder / TOKENIZER).read_bytes())
         else:
             special = {SEPARATOR: job.separator_id}
