@@ -23,7 +23,7 @@ from benchmarks.tasks import FIRST
 from benchmarks.vocabulary import prepare
 
 OWN_COMMANDS = (
-    *("calls", "corpora", "faster_peers", "kinds", "large_vocabularies", "masks", "servers"),
+    *("calls", "cold", "corpora", "faster_peers", "kinds", "masks", "servers"),
     *("superwords", "threads"),
 )
 """Tasks that compare and time in a way of their own, each a module with a `main` that takes the arguments."""
