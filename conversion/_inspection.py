@@ -20,6 +20,7 @@ SAME, SAME_IN_TEXT, OTHER_IDS = "same", "same in text, other special tokens adde
 """How the ids of AutoTokenizer compare with those of `tokenizer.json`."""
 
 _SHOWN = 8
+_MAX_WIDTH = 60  # characters of a value
 _WIDTH = 16
 
 
@@ -132,7 +133,7 @@ class Inspection:
             "added later": _named(self.added_tokens),
             **({"given by text": f"{_named(self.given_by_text)}; use encode_segments"} if self.given_by_text else {}),
             "template": self.template or "none",
-            "settings": _some([f"{name}={value!r:.60}" for name, value in self.settings.items()]),
+            "settings": _some([f"{name}={_short(value)}" for name, value in self.settings.items()]),
             "gaps": _some(_ranges(self.gaps), len(self.gaps)),
             "unreachable": _some([f"{token_id} {token}" for token_id, token in self.unreachable.items()]),
             "longest": _some([f"{token_id} {token}" for token_id, token in self.longest.items()]),
@@ -211,8 +212,14 @@ def _shown(canonical: str) -> str:
         return canonical
     stages = pattern.chain.stages
     return " → ".join(
-        f"Split {stage.expression!r:.60}" if isinstance(stage, Split) else repr(stage) for stage in stages
+        f"Split {_short(stage.expression)}" if isinstance(stage, Split) else repr(stage) for stage in stages
     )
+
+
+def _short(value: object) -> str:
+    """Return the repr of a value, shortened before its last quote or bracket."""
+    shown = repr(value)
+    return shown if len(shown) <= _MAX_WIDTH else f"{shown[: _MAX_WIDTH - 2]}…{shown[-1]}"
 
 
 def _named(tokens: Mapping[str, int]) -> str:

@@ -191,3 +191,10 @@ def test_rank_file_and_vocabulary_files_are_inspected_alone(tmp_path):
         tokenizer.convert_to(tmp_path / name, format=None if "." in name else "gpt2", drop=["names"])
         found = json.loads(run("inspect", tmp_path / name, "--json").stdout)
         assert (found["pattern"], found["splits_natively"], found["auto_tokenizer"]) == ("gpt2", True, None)
+
+
+def test_long_settings_are_shortened_within_their_quotes(tmp_path):
+    tokenizer = make_tokenizer()
+    tokenizer.chat_template = "{{ messages }}" * 9
+    tokenizer.save_pretrained(tmp_path)
+    assert f"chat_template='{'{{ messages }}' * 4}{{…'" in run("inspect", tmp_path).stdout
