@@ -30,7 +30,7 @@ _LINES = dict.fromkeys(map(ord, "\n\t"))
 # JupyterLab aligns the cells of all tables on the right, with a selector that outweighs one of a class.
 STYLE = """
 .hf-bpe { font-family: ui-monospace, "DejaVu Sans Mono", monospace; line-height: 1.75; overflow-wrap: anywhere;
-  --faint: #0009; --faint: light-dark(#0009, #fffd) }
+  --faint: light-dark(#0009, #fffd) }
 .hf-bpe :is(bdi, .box) { color: black; color: light-dark(black, white); border-radius: .2em; padding: .12em .05em;
   -webkit-box-decoration-break: clone; box-decoration-break: clone }
 .hf-bpe :is(bdi, .box) .box, .hf-bpe .box bdi { padding: 0 }
@@ -51,7 +51,7 @@ STYLE = """
 .hf-bpe th { white-space: nowrap; font-weight: normal; opacity: .75 }
 .hf-bpe :is(th, td) { text-align: left !important; vertical-align: top; line-height: 1.75; padding: .1em 1em .1em 0;
   background: none }
-.hf-bpe td bdi { font-family: ui-monospace, "DejaVu Sans Mono", monospace; white-space: nowrap }
+.hf-bpe td bdi { font-family: ui-monospace, "DejaVu Sans Mono", monospace; display: inline-block; max-width: 100% }
 .hf-bpe .tree { overflow-x: auto; padding-bottom: .4em; animation: hf-bpe-more linear;
   animation-timeline: scroll(self inline) }
 @keyframes hf-bpe-more { from { mask-image: linear-gradient(to left, transparent, black 5em) }

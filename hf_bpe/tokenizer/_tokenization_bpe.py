@@ -252,11 +252,11 @@ class BPETokenizer(
         return type(self).train(text_iterator, vocab_size, added, **options)
 
     def _repr_html_(self) -> str:
-        from hf_bpe.core._notebook import html_of_model  # only needed in notebooks
+        from hf_bpe.core._notebook import html_of_tokenizer  # only needed in notebooks
 
         names = {name: str(token) for name, token in self.special_tokens_map.items()}
         later = {token_id: token.content for token_id, token in self.definition.tokens_added_later.items()}
-        return html_of_model(self.model, "BPETokenizer", names=names, later=later)
+        return html_of_tokenizer(self.model, names, later)
 
     def playground(self, text: str = "", *, port: int = 0) -> Playground:
         """Serve a page on this machine where one types and sees the tokens; a notebook shows it in a frame.

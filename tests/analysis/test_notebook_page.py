@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from hf_bpe import BPETokenizer, analysis
+from hf_bpe import BPEModel, BPETokenizer, analysis
 
 # Of JupyterLab 4: packages/rendermime/style/base.css. The last rule outweighs a selector of one class.
 JUPYTERLAB = """
@@ -56,7 +56,8 @@ def test_columns_of_reports_stay_aligned(chromium, tokenizer):
     assert {(True, "left"), (False, "right")} == {tuple(each) for each in aligned}
 
 
-def test_phone_shows_a_tokenizer_without_scrolling_sideways(phone, tokenizer):
-    phone.open(cell(tokenizer._repr_html_()))
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+def test_phone_shows_tables_without_scrolling_sideways(phone, tokenizer):
+    for shown in (tokenizer, BPEModel({0: b"=" * 31}, [])):
+        phone.open(cell(shown._repr_html_()))
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 360
     assert phone.problems() == []

@@ -264,6 +264,7 @@ def test_notebooks_show_what_a_tokenizer_adds_before_digests():
     tokenizer.add_tokens(["<later>"])
     html = tokenizer._repr_html_()
     assert f"&lt;later&gt;</bdi>&nbsp;{len(tokenizer) - 1}" in html
+    assert "first merges" not in html  # as in the model's table
     assert html.index("<th>pad_token</th><td><bdi") < html.index("<th>tokens") < html.index("<th>fingerprint")
     model = BPEModel({number: number.to_bytes(2, "big") for number in range(1234)}, [])
     assert "1,234: 0 bytes, 0 special; ids 0 to 1,233" in model._repr_html_()
