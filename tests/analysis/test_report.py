@@ -195,6 +195,7 @@ class TestTokens:
         ordinary = [token_id for token_id in model.vocab if token_id not in special]
         assert [token.id for token in found.never_used] == [i for i in ordinary if counts[i] == 0]
         assert [token.id for token in found.unreachable] == unreachable(model)
+        assert ("unreachable: no merges make" in str(found)) == bool(found.unreachable)
         assert [token.count for token in found.most_used] == sorted((counts[i] for i in ordinary), reverse=True)[:12]
         lengths = sorted((len(model.vocab[i]) for i in ordinary), reverse=True)
         assert [token.bytes for token in found.longest] == lengths[:12]

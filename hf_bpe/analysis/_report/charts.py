@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import accumulate
 from typing import NamedTuple
 
 from hf_bpe.analysis._report.figures import Figures
@@ -23,8 +24,6 @@ _LINE_STEP = 14  # between the names of lines
 _MAX_LINES = 6  # of groups, besides the line of all texts
 _LONGEST_NAME = 20
 _MAX_LENGTH = 12  # bytes of a token; longer ones are drawn together
-_COMPRESSION = "Bytes per token: higher is better"
-_PARITY = "Parity: below 1 is cheaper"
 
 
 class Chart(NamedTuple):
@@ -49,7 +48,7 @@ def draw(reports: Sequence[ReportValues]) -> dict[str, list[Chart]]:
         columns = shown_scripts(reports)
         named = [[figures for figures in column if figures.name not in UNNAMED] for column in columns]
         sections["By script"] = _pair_of_bars(named)
-    sections |= {"By vocabulary size": [_compression_curve(reports)], "By length": [_lengths(reports)]}
+    sections["Vocabulary"] = [_compression_curve(reports), _lengths(reports)]
     drawn = {title: [chart for chart in charts if chart] for title, charts in sections.items()}
     return {title: charts for title, charts in drawn.items() if charts}
 
@@ -68,7 +67,8 @@ def swatch(number: int) -> str:
 
 def _pair_of_bars(parts: Sequence[Sequence[Figures]]) -> list[Chart | None]:
     """Return bars of compression and bars of parity for parts of the texts, given one list for each tokenizer."""
-    return [_bars(_COMPRESSION, parts, "bytes_per_token"), _bars(_PARITY, parts, "parity", 1)]
+    compression = _bars("Bytes per token: higher is better", parts, "bytes_per_token")
+    return [compression, _bars("Parity: below 1 is cheaper", parts, "parity", 1)]
 
 
 def _bars(title: str, parts: Sequence[Sequence[Figures]], figure: str, at: float | None = None) -> Chart | None:
@@ -112,10 +112,8 @@ def _compression_curve(reports: Sequence[ReportValues]) -> Chart | None:
         return None
     first, last = (math.exp(edge(x for line in lines for x, _ in line.points)) for edge in (min, max))
     sizes = [size for size in (125 << power for power in range(20)) if first <= size <= last * 1.0001]
-    ticks = {
-        math.log(size): f"{size / 1000:g}k" if size >= 1000 else str(size) for size in sizes[:: 1 + len(sizes) // 6]
-    }
-    return _lines(_COMPRESSION, lines, ticks, "{:.1f}")
+    ticks = {math.log(size): f"{size:,}" for size in sizes[:: 1 + len(sizes) // 6]}
+    return _lines("Bytes per token by vocabulary size: higher is better", lines, ticks, "{:g}")
 
 
 def _lengths(reports: Sequence[ReportValues]) -> Chart | None:
@@ -141,7 +139,7 @@ def _lines(title: str, lines: Sequence[_Series], ticks: Mapping[float, str], for
         return left + wide * (x - min(xs)) / ((max(xs) - min(xs)) or 1), top + high * (1 - y / highest)
 
     body = []
-    for y in (0.0, highest / 2, highest):
+    for y in _round_numbers(highest):
         _, height = place(min(xs), y)
         body.append(f'<path stroke="var(--line)" d="M{left} {height:.1f}h{wide}"/>')
         body.append(_text(left - 6, height, form.format(y), "dim", anchor="end"))
@@ -152,30 +150,34 @@ def _lines(title: str, lines: Sequence[_Series], ticks: Mapping[float, str], for
         x, y = place(*line.points[-1])
         body.append(f'<path fill="{line.color}" d="M{x - 3:.1f} {y - 3:.1f}h6v6h-6z"/>')
     ends = sorted((place(*line.points[-1])[1], line.name, line.color) for line in lines)
-    for height, (_, name, of) in zip(spread([end for end, _, _ in ends], _LINE_STEP), ends, strict=True):
+    lowest = max(_HEIGHT - bottom, _LINE_STEP * len(lines))
+    heights = _spread([end for end, _, _ in ends], _LINE_STEP, lowest)
+    for height, (_, name, of) in zip(heights, ends, strict=True):
         body.append(f'<path fill="{of}" d="M{left + wide + 6} {height - 4:.1f}h8v8h-8z"/>')
         body.append(_text(left + wide + 19, height, _short(name), "ink"))
-    tallest = max(_HEIGHT, top + _LINE_STEP * len(lines))
-    return Chart(title, _svg(title, tallest, body))
+    return Chart(title, _svg(title, lowest + bottom, body))
 
 
-def spread(values: Sequence[float], room: float) -> list[float]:
-    """Return the closest numbers, in order, with at least `room` between any two.
+def _round_numbers(highest: float) -> list[float]:
+    """Return three to eleven round numbers from 0 on.
 
-    This is least squares by pooling adjacent violators: numbers that are too close are spread about their mean.
-
-    >>> spread([1, 1, 5], 1)
-    [0.5, 1.5, 5.0]
+    >>> _round_numbers(3.7), _round_numbers(0.17)
+    ([0.0, 1.0, 2.0, 3.0], [0.0, 0.05, 0.1, 0.15])
     """
-    pools: list[list[float]] = []  # sum and size of each pool, less the room before it
-    for number, value in enumerate(values):
-        pools.append([value - number * room, 1])
-        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
-            total, size = pools.pop()
-            pools[-1][0] += total
-            pools[-1][1] += size
-    means = [total / size for total, size in pools for _ in range(int(size))]
-    return [mean + number * room for number, mean in enumerate(means)]
+    step = 10.0 ** math.floor(math.log10(highest))
+    step /= 1 if highest >= 2 * step else 2
+    return [round(step * number, 12) for number in range(int(highest / step) + 1)]
+
+
+def _spread(values: Sequence[float], room: float, limit: float) -> list[float]:
+    """Return sorted numbers, moved up and then down to have at least `room` between any two below a limit.
+
+    >>> _spread([1, 1, 5, 9, 9], 1, 9)
+    [1, 2, 5, 8, 9]
+    """
+    up = [*accumulate(values, lambda last, value: max(last + room, value))]
+    down = accumulate(reversed(up), lambda last, value: min(last - room, value), initial=limit + room)
+    return [*down][:0:-1]
 
 
 def _binned(histogram: Mapping[int, float]) -> list[float]:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from hf_bpe._utils.memory import format_bytes
+from hf_bpe._utils.visible import with_noun
 from hf_bpe._version import __version__
 from hf_bpe.analysis._report.figures import BETTER, Figures, ratio
 from hf_bpe.analysis._report.measuring import UNNAMED
@@ -220,6 +221,8 @@ def _summary_of_report(report: ReportValues) -> list[str]:
     if curve is not None and curve.smallest <= half < curve.largest and curve.tokens_at(curve.largest):
         more = curve.tokens_at(half) / curve.tokens_at(curve.largest) - 1
         said.append(f"With half the vocabulary, the text would take {share(more)} more tokens.")
+    if lost := report.unreachable:
+        said.append(f"{with_noun(len(lost), 'token')} unreachable: no merges make such a token from its own bytes.")
     return said
 
 

@@ -41,7 +41,7 @@ MEANINGS = {
     "parity": "tokens per character relative to the reference. Above 1 a text costs more than the reference.",
     "first tokens": "the compression with the first merges only, as if trained to that size.",
     "never used": "tokens that do not occur in the text.",
-    "unreachable": "tokens that no text becomes.",
+    "unreachable": "tokens that no merges make from their own bytes.",
     "special tokens": "are left out of text and tokens.",
 }
 """The meaning of each figure."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from itertools import groupby
+from itertools import starmap
 
 from hf_bpe._utils.memory import format_bytes
 from hf_bpe.analysis._report.charts import DARK, LIGHT, Chart, draw, swatch
@@ -23,11 +23,11 @@ def _colors(colors: tuple[str, ...]) -> str:
 # Important, because JupyterLab aligns cells with a selector that outweighs one of a class.
 _STYLE = f"""
 .hf-report {{
-  --ink: #1c2126; --dim: #5d6771; --line: #dfe3e7; --page: #ffffff; --shade: #0004; {_colors(LIGHT)}
+  --ink: #1c2126; --dim: #5d6771; --line: #dfe3e7; --page: #ffffff; {_colors(LIGHT)}
 }}
 @media (prefers-color-scheme: dark) {{
   .hf-report {{
-    --ink: #e4e8ec; --dim: #99a3ad; --line: #343b42; --page: #14181c; --shade: #fff5; {_colors(DARK)}
+    --ink: #e4e8ec; --dim: #99a3ad; --line: #343b42; --page: #14181c; {_colors(DARK)}
   }}
 }}
 .hf-report {{
@@ -35,16 +35,18 @@ _STYLE = f"""
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
   font-variant-numeric: tabular-nums;
 }}
+.hf-report main, div.hf-report {{ box-sizing: border-box; width: fit-content; max-width: min(100%, 68rem); }}
 .hf-report h1 {{ font-size: 1.7rem; line-height: 1.2; font-weight: 650; margin: 0 0 .3rem; }}
 .hf-report h2 {{ font-size: 1.08rem; font-weight: 650; margin: 0 0 .9rem; }}
 .hf-report p {{ margin: 0; }}
 .hf-report :is(.about, .note, figcaption, th, .key dt, .key small, footer) {{ color: var(--dim); }}
-.hf-report :is(.note, footer) {{ font-size: .84rem; margin-top: .6rem; max-width: 46rem; }}
-.hf-report .summary {{ margin: 1rem 0 0; padding: 0; max-width: 46rem; list-style: none; }}
+.hf-report :is(.note, footer) {{ font-size: .84rem; margin-top: .6rem; }}
+.hf-report :is(header, .summary, .charts, .terms, .note, footer) {{ max-width: 48rem; }}
+.hf-report .summary {{ margin: 1rem 0 0; padding: 0; list-style: none; }}
 .hf-report .summary li {{ margin: 0 0 .2rem; }}
 .hf-report .summary li:first-child {{ font-weight: 600; }}
 .hf-report summary {{ cursor: pointer; font-size: .92rem; width: fit-content; }}
-.hf-report header details {{ margin-top: 1.4rem; max-width: 46rem; }}
+.hf-report header details {{ margin-top: 1.4rem; }}
 .hf-report .terms {{ font-size: .92rem; margin: .8rem 0 0; }}
 .hf-report .terms dt {{ font-weight: 600; }}
 .hf-report .terms dd {{ margin: 0 0 .4rem; }}
@@ -52,33 +54,24 @@ _STYLE = f"""
 .hf-report footer p {{ margin: 0 0 .3rem; overflow-wrap: anywhere; }}
 .hf-report .key {{
   display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 1.2rem 1rem; margin: 1.8rem 0 0;
-  max-width: 48rem;
 }}
 .hf-report .key + .about {{ font-size: .84rem; margin-top: .9rem; }}
 .hf-report .key dt {{ font-size: .84rem; }}
 .hf-report .key dd {{ margin: 0; font-size: 1.75rem; line-height: 1.25; font-weight: 600; }}
 .hf-report .key small {{ font-size: .84rem; }}
 .hf-report section {{ border-top: 1px solid var(--line); margin-top: 2.2rem; padding-top: 1.5rem; }}
-.hf-report .pairs {{
-  display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 0 3rem;
-}}
-.hf-report .pairs section {{ min-width: 0; }}
 .hf-report .legend + section {{ border-top: 0; margin-top: 0; }}
-.hf-report .charts {{ display: flex; flex-wrap: wrap; gap: 1.4rem 3.4rem; margin-bottom: 1.3rem; }}
-.hf-report figure {{ flex: 1 1 20rem; min-width: 0; max-width: 29rem; margin: 0; }}
+.hf-report .charts {{ display: flex; flex-wrap: wrap; gap: 1.4rem 2rem; margin-bottom: 1.3rem; }}
+.hf-report figure {{ flex: 1 1 20rem; min-width: 0; margin: 0; }}
 .hf-report figcaption {{ font-size: .84rem; margin-bottom: .4rem; }}
-.hf-report svg {{ display: block; width: 100%; height: auto; font-family: inherit; }}
+.hf-report svg {{ display: block; width: 100%; height: auto; }}
 .hf-report .legend {{
   position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: .1rem 1.3rem;
   margin: 1rem 0 0; padding: .4rem 0; background: var(--page); border-bottom: 1px solid var(--line);
 }}
 .hf-report .legend li {{ list-style: none; }}
 .hf-report .legend svg {{ display: inline-block; width: .9em; height: .9em; margin: 0 .4em -.08em 0; }}
-.hf-report .scroll {{
-  overflow-x: auto; background:
-    linear-gradient(to left, var(--page) 1.5rem, transparent) right / 3rem 100% local no-repeat,
-    linear-gradient(to left, var(--shade), transparent) right / 1rem 100% scroll no-repeat;
-}}
+.hf-report .scroll {{ overflow-x: auto; }}
 .hf-report :is(.scroll, summary):focus-visible {{ outline: 2px solid var(--c0); outline-offset: 2px; }}
 .hf-report table {{ border-collapse: collapse; border: 0; margin: 0; font-size: .92rem; }}
 .hf-report th, .hf-report td {{
@@ -99,13 +92,14 @@ _STYLE = f"""
 _PAGE_STYLE = """
 html { color-scheme: light dark; -webkit-text-size-adjust: 100%; }
 body { margin: 0; }
-body.hf-report main { max-width: 68rem; margin: 0 auto; padding: 2.4rem clamp(1rem, 4vw, 2.5rem) 3rem; }
+body.hf-report main { margin: 0 auto; padding: 2.4rem clamp(1rem, 4vw, 2.5rem) 3rem; }
 """
 
 
 def page(results: Results, command: str = "") -> str:
     """Return a whole page with charts."""
-    body = "\n".join([_head(results), *_charts(results), _figures(results), _foot(results, command)])
+    charts = starmap(_section, draw(results.reports).items())
+    body = "\n".join([_head(results), *charts, _figures(results), _foot(results, command)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -128,13 +122,6 @@ def _figures(results: Results) -> str:
         parts.append(f"<h2>Tokens</h2>{_terms(shown.tokens, 'terms tokens')}")
     parts += (f"<h2>Merges of token {tree.id}</h2>{tree._repr_html_()}" for tree in shown.trees)
     return "".join(f"<section>{part}</section>" for part in parts)
-
-
-def _charts(results: Results) -> Iterator[str]:
-    """Yield sections of charts; sections of one chart are side by side where there is room."""
-    for number, group in groupby(draw(results.reports).items(), lambda section: len(section[1])):
-        sections = "".join(_section(title, charts) for title, charts in group)
-        yield f'<div class="pairs">{sections}</div>' if number == 1 else sections
 
 
 def _section(title: str, charts: Sequence[Chart]) -> str:
