@@ -6,13 +6,13 @@ import http.server
 import json
 import os
 import subprocess
-import sys
 import threading
 
 import pytest
 
 from hf_bpe import BPETokenizer
 from support.commands import program, run
+from support.processes import run_code
 from support.profiles import thorough
 
 _COMMIT = "a" * 40
@@ -86,16 +86,14 @@ def test_from_pretrained_downloads_a_tiktoken_vocabulary(tmp_path):
     (folder / "x.tiktoken.json").unlink()
     auto_map = {"AutoTokenizer": ["tokenization_kimi.TikTokenTokenizer", None]}
     (folder / "tokenizer_config.json").write_text(json.dumps({"auto_map": auto_map}))
-    code = "from hf_bpe import BPETokenizer; print(BPETokenizer.from_pretrained('some/tokenizer').encode('low lower'))"
+    code = """
+from hf_bpe import BPETokenizer
+tokenizers = (BPETokenizer.from_pretrained("some/tokenizer", local_files_only=only) for only in (False, True))
+print(json.dumps([tokenizer.encode("low lower") for tokenizer in tokenizers]))"""
     expected = BPETokenizer.from_pretrained(folder).encode("low lower")
     assert len(expected) < 9
     with hub_of(folder, tmp_path / "cache") as online:
-        for environment in (online, {**online, "HF_HUB_OFFLINE": "1"}):
-            done = subprocess.run(
-                [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, done.stderr
-            assert json.loads(done.stdout) == expected
+        assert run_code(code, **{**online, "HF_HUB_OFFLINE": "0"}) == [expected, expected]
 
 
 @thorough

@@ -18,13 +18,13 @@ NESTED_IN_LOOK_BEHIND = "(?<=z" + "(?:" * 30 + "aa|bb" + "|cc)" * 30 + r")x|[\s\
 
 
 def test_nested_patterns_split_as_in_tokenizers(native):
-    for pattern, text in ((NESTED_POSSESSIVE, "baaab"), (NESTED_IN_LOOK_BEHIND, "zaaxzccxzddx")):
-        split = pre_tokenizers.Split(Regex(pattern), "isolated")
-        pieces = [piece for piece, _ in split.pre_tokenize_str(text)]
-        counts = f"count([{text!r}], pattern={pattern!r})"
-        code = f"from hf_bpe import count\nprint(json.dumps([[word.decode(), n] for word, n in {counts}.items()]))"
-        # In a process of its own, which is ended where a limit does not hold.
-        assert dict(run_code(code)) == {piece: pieces.count(piece) for piece in pieces}
+    texts = {NESTED_POSSESSIVE: "baaab", NESTED_IN_LOOK_BEHIND: "zaaxzccxzddx"}
+    counts = f"[count([text], pattern=pattern).items() for pattern, text in {texts}.items()]"
+    code = f"from hf_bpe import count\nprint(json.dumps([[[word.decode(), n] for word, n in one] for one in {counts}]))"
+    # In a process of its own, which is ended where a limit does not hold.
+    for (pattern, text), counted in zip(texts.items(), run_code(code), strict=True):
+        pieces = [piece for piece, _ in pre_tokenizers.Split(Regex(pattern), "isolated").pre_tokenize_str(text)]
+        assert dict(counted) == {piece: pieces.count(piece) for piece in pieces}
 
 
 LONGEST = "|".join(["abc"] * 2500) + "d"  # 10,000 characters
