@@ -19,8 +19,8 @@ NESTED_IN_LOOK_BEHIND = "(?<=z" + "(?:" * 30 + "aa|bb" + "|cc)" * 30 + r")x|[\s\
 
 def test_nested_patterns_split_as_in_tokenizers(native):
     texts = {NESTED_POSSESSIVE: "baaab", NESTED_IN_LOOK_BEHIND: "zaaxzccxzddx"}
-    counts = f"[count([text], pattern=pattern).items() for pattern, text in {texts}.items()]"
-    code = f"from hf_bpe import count\nprint(json.dumps([[[word.decode(), n] for word, n in one] for one in {counts}]))"
+    code = f"from hf_bpe import count\ncounts = [count([text], pattern=pattern) for pattern, text in {texts}.items()]"
+    code += "\nprint(json.dumps([[[word.decode(), n] for word, n in each.items()] for each in counts]))"
     # In a process of its own, which is ended where a limit does not hold.
     for (pattern, text), counted in zip(texts.items(), run_code(code), strict=True):
         pieces = [piece for piece, _ in pre_tokenizers.Split(Regex(pattern), "isolated").pre_tokenize_str(text)]
