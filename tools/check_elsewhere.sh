@@ -110,7 +110,6 @@ clone_and_install() { # folder
   git clone --quiet "file://$PWD" "$1/hf_bpe"
   "$python" -m venv "$1/environment"
   (
-    unset PIP_NO_COMPILE # for nobody can keep what is compiled later
     export CCACHE_BASEDIR=$1/hf_bpe PATH="$1/environment/bin:$PATH"
     cd "$1/hf_bpe"
     pip install --quiet -e '.[test]' pytest-random-order

@@ -19,6 +19,7 @@ for argument in "$@"; do
   esac
 done
 if [ ${#versions[@]} -eq 0 ]; then versions=(5.0.0 5.19.0 5.20.2); fi
+export PIP_NO_COMPILE=0 # see stages.sh
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

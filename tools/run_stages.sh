@@ -33,9 +33,6 @@ if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; th
   echo "the tests in a browser (chromium is not installed)" >>"$environment/left_out"
 fi
 
-# pip would compile 3,000 modules for each environment, of which few are imported. 0 means --no-compile.
-export PIP_NO_COMPILE=0
-
 # The core is compiled once for each set of flags, not for each environment, clone or run.
 if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$PWD
