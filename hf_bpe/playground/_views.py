@@ -82,13 +82,7 @@ class View:
 
     def describe(self) -> dict[str, object]:
         """Return what the page shows before any text, as JSON."""
-        pipeline = self._current().pipeline
-        return {
-            "name": self.name,
-            "size": len({*pipeline.model.vocab} | {*pipeline.added_tokens}),
-            "chat": bool(getattr(self.tokenizer, "chat_template", None)),
-            "adds": any(pipeline.template_ids(1)),
-        }
+        return {"name": self.name, "adds": any(self._current().pipeline.template_ids(1))}
 
     def encode(
         self,

@@ -7,14 +7,20 @@ import threading
 
 import pytest
 
+from hf_bpe import train
 from hf_bpe.playground import Playground, _server
 from support.samples import make_tokenizer
 
 TEMPLATE = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|endoftext|>{% endfor %}"
+EMPTY = "1.q1YqSa0oUbJSUqoFAA"  # the link of a page without text
 READY = "document.activeElement.id === 'text'"
 SHOWN = (
     "[...document.querySelectorAll('.pane')].map((pane) => [...pane.querySelectorAll('bdi')].map((b) => b.innerText))"
 )
+TREE = "document.querySelector('#details .tree')"
+TURNS = "document.querySelectorAll('.tokens .turn')"
+TEXT = "document.querySelector('#text').value"
+PROBLEM = "document.querySelector('#problem').innerText"
 COUNTS = "[...document.querySelectorAll('.counts')].map((each) => each.innerText)"
 SIGNS = str.maketrans({" ": "·", "\n": "↵"})
 
@@ -35,8 +41,9 @@ def playground(tokenizer):
 @pytest.fixture
 def page(chromium, playground):
     """Return the browser with an empty page, which must end without an error."""
+    chromium.open("about:blank")
     chromium.events.clear()
-    chromium.open(playground.url)
+    chromium.open(f"{playground.url}#{EMPTY}")
     chromium.wait_for(READY)
     yield chromium
     assert chromium.problems() == []
@@ -64,6 +71,13 @@ def test_tokens_of_what_is_typed_are_seen(page, tokenizer):
     assert page.evaluate(COUNTS) == [shown, shown]
 
 
+def test_typing_replaces_the_sample(chromium, playground):
+    chromium.open(playground.url)
+    chromium.wait_for(f"{READY} && {SHOWN}[0].length > 9")
+    chromium.type("low")
+    chromium.wait_for(f"{SHOWN}[0].join() === 'low'")
+
+
 def test_text_is_never_markup(page, tokenizer):
     text = "</textarea></script><img src=x onerror=document.title='broken'><b>low</b>"
     page.insert(text)
@@ -72,12 +86,33 @@ def test_text_is_never_markup(page, tokenizer):
     assert page.evaluate("document.title") == "sample, model · Playground"
     for number in range(3):  # details are made of text, too
         page.evaluate(f"document.querySelectorAll('.tokens bdi')[{number}].click()")
-        page.wait_for("document.querySelector('#details .tree')")
+        page.wait_for(TREE)
     assert page.evaluate("document.querySelectorAll('#details img').length") == 0
 
 
+def test_text_of_a_file_that_is_dropped_is_shown(page, tokenizer):
+    page.click("input[value=chat] + span")
+    drop = """(text) => {
+        const data = new DataTransfer();
+        data.items.add(new File([text], "low.txt"));
+        document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+    }"""
+    page.evaluate(f"({drop})('lowest\\nlow')")
+    wait_for_tokens(page, tokens_of(tokenizer, "lowest\nlow"))
+    page.evaluate(f"({drop})('low '.repeat(2_500_000))")
+    page.wait_for(f"{PROBLEM}.startsWith('This is 9.5 MiB')")
+    assert page.evaluate(TEXT) == "lowest\nlow"
+
+
+def test_a_note_on_all_tokenizers_is_shown_once(chromium):
+    model = train(["low"], num_merges=1, normalizer="NFC")
+    with Playground({"one": model, "two": model}, text="e\u0301", in_frames=False) as playground:
+        chromium.open(playground.url)
+        chromium.wait_for("document.querySelector('#note').innerText.startsWith('the tokens decode to another text')")
+
+
 def test_hidden_characters_are_seen(page):
-    page.evaluate("document.querySelector('#text').value = 'a\\u202eb\\0c\\u200bd\\ud800e'")
+    page.evaluate(f"{TEXT} = 'a\\u202eb\\0c\\u200bd\\ud800e'")
     page.evaluate("document.querySelector('#text').dispatchEvent(new Event('input'))")
     page.wait_for(f"{SHOWN}[0].length > 9")
     shown = "".join(page.evaluate(SHOWN)[0])
@@ -88,7 +123,7 @@ def test_a_token_that_is_pointed_at_is_explained(page):
     page.insert("low lowest")
     page.wait_for(f"{SHOWN}[0].length > 1")
     page.hover(".tokens bdi:nth-of-type(2)")
-    page.wait_for("document.querySelector('#details .tree')")
+    page.wait_for(TREE)
     details = page.evaluate("document.querySelector('#details').innerText")
     assert "·low" in details
     assert "20 6c 6f 77" in details
@@ -127,9 +162,9 @@ def test_keys_move_through_the_tokens(page, tokenizer):
     page.press("End")
     page.wait_for(f"{active}?.innerText === '·low' && {active}.getAttribute('aria-posinset') !== '2'")
     page.press("Enter")
-    page.wait_for("document.querySelector('#details .tree')")
+    page.wait_for(TREE)
     page.press("Escape")
-    page.wait_for(f"{READY} && !document.querySelector('#details .tree')")
+    page.wait_for(f"{READY} && !{TREE}")
 
 
 def test_special_tokens_and_ids_are_switched(page, tokenizer):
@@ -147,29 +182,28 @@ def test_chats_are_shown_turn_by_turn(page):
     page.wait_for("document.querySelector('.tokens .turn')?.innerText === '1 · user'")
     page.click("#add-turn")
     page.type("lowest")
-    page.wait_for("document.querySelectorAll('.tokens .turn').length === 2")
-    expected = "2 · assistant"
-    page.wait_for(f"document.querySelectorAll('.tokens .turn')[1].innerText === '{expected}'")
+    page.wait_for(f"{TURNS}.length === 2")
+    page.wait_for(f"{TURNS}[1].innerText === '2 · assistant'")
     page.wait_for(f"{SHOWN}[0].join('') === '<|user|>Hello!<|endoftext|><|assistant|>lowest<|endoftext|>'")
     assert (
-        page.evaluate("document.querySelectorAll('.note.error')[0].innerText") == "this tokenizer has no chat template"
+        page.evaluate("document.querySelector('#note.error').innerText") == "model: this tokenizer has no chat template"
     )
     page.click("#turns li:nth-child(2) button")
-    page.wait_for("document.querySelectorAll('.tokens .turn').length === 1")
+    page.wait_for(f"{TURNS}.length === 1")
 
 
 def test_a_link_holds_text_and_settings(page, playground):
     page.insert("lowest \u202e\U0001d539")
     page.click("#ids")
     page.click("#copy")
-    page.wait_for("!document.querySelector('#link').hidden")
-    link = page.evaluate("document.querySelector('#link-address').value")
-    assert link.startswith(f"{playground.url}#1.")
+    page.wait_for("location.hash.startsWith('#1.')")
+    link = page.evaluate("location.href")
+    assert link.startswith(playground.url)
     page.open("about:blank")
     page.events.clear()
     page.open(link)
     page.wait_for(f"{READY} && document.querySelector('.tokens small')")
-    assert page.evaluate("document.querySelector('#text').value") == "lowest \u202e\U0001d539"
+    assert page.evaluate(TEXT) == "lowest \u202e\U0001d539"
     requests = [each["params"]["request"] for each in page.events if each.get("method") == "Network.requestWillBeSent"]
     assert len(requests) > 5
     assert all(each["url"].startswith(playground.url) for each in requests)  # `urlFragment` is apart
@@ -179,7 +213,7 @@ def test_a_link_of_python_is_read(chromium, tokenizer):
     with Playground({"sample": tokenizer}, text="low é\n𝔹", in_frames=False) as playground:
         chromium.open(playground.url)
         chromium.wait_for(READY)
-        assert chromium.evaluate("document.querySelector('#text').value") == "low é\n𝔹"
+        assert chromium.evaluate(TEXT) == "low é\n𝔹"
 
 
 @pytest.mark.parametrize("fragment", ["1.@@", "2.q1YqSa0oUbJSyskvV6oFAA", "1.AAAA", "1.MwQA"])
@@ -187,14 +221,14 @@ def test_a_damaged_link_is_named(page, playground, fragment):
     page.open("about:blank")
     page.open(f"{playground.url}#{fragment}")
     page.wait_for(READY)
-    assert "damaged" in page.evaluate("document.querySelector('#problem').innerText")
+    assert "damaged" in page.evaluate(PROBLEM)
     page.type("low")
     page.wait_for(f"{SHOWN}[0].length")
 
 
 def test_long_text_is_drawn_where_it_is_looked_at(page, tokenizer):
     lines = "".join(f"lowest {number}\n" for number in range(60_000))
-    page.evaluate(f"document.querySelector('#text').value = {json.dumps(lines)}")
+    page.evaluate(f"{TEXT} = {json.dumps(lines)}")
     page.type("x")  # at the end
     number = len(tokenizer.encode(lines + "x", add_special_tokens=False))
     page.wait_for(f"{COUNTS}[0].startsWith('{number:,} tokens')")
@@ -210,13 +244,13 @@ def test_long_text_is_drawn_where_it_is_looked_at(page, tokenizer):
 
 
 def test_too_much_text_is_refused_and_less_is_shown_again(page):
-    page.evaluate("document.querySelector('#text').value = 'low '.repeat(2_500_000)")
+    page.evaluate(f"{TEXT} = 'low '.repeat(2_500_000)")
     page.type("x")
-    page.wait_for("!document.querySelector('#problem').hidden")
-    assert "9.5 MiB, more than the 4.0 MiB" in page.evaluate("document.querySelector('#problem').innerText")
-    page.evaluate("document.querySelector('#text').value = ''")
+    page.wait_for(PROBLEM)
+    assert "9.5 MiB, more than the 4.0 MiB" in page.evaluate(PROBLEM)
+    page.evaluate(f"{TEXT} = ''")
     page.type("x")
-    page.wait_for(f"document.querySelector('#problem').hidden && {SHOWN}[0].join() === 'x'")
+    page.wait_for(f"!{PROBLEM} && {SHOWN}[0].join() === 'x'")
 
 
 def test_newest_text_alone_is_encoded_after_a_request(page):
@@ -245,7 +279,7 @@ def test_a_server_that_has_ended_is_named(chromium, tokenizer):
         chromium.open(playground.url)
         chromium.wait_for(READY)
     chromium.type("x")
-    chromium.wait_for("document.querySelector('#problem').innerText.startsWith('The server does not answer')")
+    chromium.wait_for(f"{PROBLEM}.startsWith('The server does not answer')")
 
 
 def test_a_phone_needs_no_scrolling_sideways(phone, playground):
@@ -254,7 +288,7 @@ def test_a_phone_needs_no_scrolling_sideways(phone, playground):
     phone.insert("lowest newest " * 50)
     phone.wait_for(f"{SHOWN}[1].length > 50")
     phone.evaluate("document.querySelector('.tokens bdi').click()")
-    phone.wait_for("document.querySelector('#details .tree')")
+    phone.wait_for(TREE)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
     box = "document.querySelector('#details').getBoundingClientRect()"
     assert phone.evaluate(f"{box}.bottom <= innerHeight && {box}.height < innerHeight / 2 + 1")

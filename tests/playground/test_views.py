@@ -142,7 +142,7 @@ def test_whatever_has_a_pipeline_is_taken_as_a_tokenizer():
         with case(type(each).__name__):
             view = View("x", each)
             assert view.encode("low<x>").ids.tolist() == [token.id for token in show(each, "low<x>").tokens]
-            assert view.describe() == {"name": "x", "size": 258, "chat": False, "adds": False}
+            assert view.describe() == {"name": "x", "adds": False}
             assert merge_tree(each, "ow").id == 257
 
 

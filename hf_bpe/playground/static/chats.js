@@ -31,9 +31,8 @@ export class Chat {
     const roles = ROLES.includes(message.role) ? ROLES : [...ROLES, message.role];
     const role = element("select", {}, ...roles.map((name) => element("option", {value: name}, name)));
     role.value = message.role;
-    const content = element("textarea", {value: message.content, rows: 1, spellcheck: false});
-    content.setAttribute("autocomplete", "off");
-    content.setAttribute("autocapitalize", "off");
+    const usual = {rows: 1, spellcheck: false, autocomplete: "off", autocapitalize: "off"};
+    const content = element("textarea", {value: message.content, ...usual});
     const remove = element("button", {type: "button"}, "×");
     const turn = {role, content, remove, item: element("li", {}, role, content, remove)};
     role.addEventListener("change", this.changed);
@@ -52,9 +51,9 @@ export class Chat {
 
   #label() {
     this.#turns.forEach(({role, content, remove}, at) => {
-      role.setAttribute("aria-label", `Role of turn ${at + 1}`);
-      content.setAttribute("aria-label", `Content of turn ${at + 1}`);
-      remove.setAttribute("aria-label", `Remove turn ${at + 1}`);
+      role.ariaLabel = `Role of turn ${at + 1}`;
+      content.ariaLabel = `Content of turn ${at + 1}`;
+      remove.ariaLabel = `Remove turn ${at + 1}`;
     });
   }
 }

@@ -40,8 +40,7 @@ export class Details {
     const title = element("p", {className: "title hf-bpe"}, appendPieces(element("bdi", {className: pane.colorAt(index)}), token.pieces));
     const list = element("dl", {}, ...facts.map(([name, value]) =>
       element("div", {}, element("dt", {}, name), element("dd", {}, element("bdi", {}, value)))));
-    const close = element("button", {type: "button", className: "close", onclick: () => this.hide()}, "×");
-    close.setAttribute("aria-label", "Close");
+    const close = element("button", {type: "button", className: "close", ariaLabel: "Close", onclick: () => this.hide()}, "×");
     this.tree = element("div", {className: "merges hf-bpe"});
     this.root.classList.add("open");
     this.root.replaceChildren(close, element("div", {className: "facts"}, title, list), this.tree);
@@ -81,20 +80,12 @@ export class Details {
 
 /** Return the characters that a token has only a part of, as text; empty if it has whole characters. */
 function wholeCharacters(pane, index) {
-  const bytes = [...pane.tokenAt(index).data];
+  // A character has at most four bytes, so its bytes are in at most three tokens before and after this one.
+  const [before, bytes, after] = [[-3, -2, -1], [0], [1, 2, 3]].map((places) =>
+    places.flatMap((place) => [...pane.tokenAt(index + place)?.data ?? []]));
   const continues = (byte) => (byte & 0xc0) === 0x80;
-  let size = bytes.length;
-  for (let at = index - 1; bytes.length < size + 4 && continues(bytes[0]) && pane.tokenAt(at); at -= 1) {
-    const before = [...pane.tokenAt(at).data];
-    while (before.length && continues(bytes[0])) bytes.unshift(before.pop());
-  }
-  size = bytes.length;
-  for (let at = index + 1; bytes.length < size + 4 && pane.tokenAt(at) && continues(pane.tokenAt(at).data[0]); at += 1) {
-    for (const byte of pane.tokenAt(at).data) {
-      if (!continues(byte)) break;
-      bytes.push(byte);
-    }
-  }
+  while (before.length && continues(bytes[0])) bytes.unshift(before.pop());
+  while (continues(after[0])) bytes.push(after.shift());
   if (bytes.length === pane.tokenAt(index).data.length) return "";
   try {
     const text = new TextDecoder("utf-8", {fatal: true}).decode(Uint8Array.from(bytes));
@@ -121,9 +112,7 @@ function drawTree({nodes, cut}) {
     lists[depth].lastChild.append(below);
   }
   for (const list of root.querySelectorAll("ul:empty")) list.remove();
-  const drawn = element("div", {className: "tree", tabIndex: 0}, root);
-  drawn.setAttribute("role", "region");
-  drawn.setAttribute("aria-label", "Merges, the token on top");
+  const drawn = element("div", {className: "tree", tabIndex: 0, role: "region", ariaLabel: "Merges, the token on top"}, root);
   if (cut) drawn.append(element("p", {}, `The first ${nodes.length.toLocaleString("en")} nodes are shown.`));
   return drawn;
 }

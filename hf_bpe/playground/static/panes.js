@@ -22,30 +22,24 @@ export class Pane {
     this.problem = problem;
     const name = element("h2", {id: `name${tokenizer}`}, info.name);
     this.counts = element("p", {className: "counts"});
-    this.note = element("p", {className: "note", hidden: true});
     this.bar = element("div");
-    this.list = element("div", {className: "tokens hf-bpe", role: "listbox", tabIndex: 0});
-    this.list.setAttribute("aria-label", `Tokens of ${info.name}`);
+    const label = {role: "listbox", ariaLabel: `Tokens of ${info.name}`};
+    this.list = element("div", {className: "tokens hf-bpe", tabIndex: 0, ...label});
     this.list.setAttribute("aria-describedby", "keys");
-    const bar = element("div", {className: "bar"}, this.bar);
-    bar.setAttribute("aria-hidden", "true");
-    this.element = element("section", {className: "pane"}, element("header", {}, name, this.counts), bar, this.note, this.list);
+    const bar = element("div", {className: "bar", ariaHidden: "true"}, this.bar);
+    this.element = element("section", {className: "pane"}, element("header", {}, name, this.counts), bar, this.list);
     this.element.setAttribute("aria-labelledby", name.id);
     this.#observer = new IntersectionObserver((entries) => this.#observed(entries), {root: this.list, rootMargin: `${AHEAD}px 0px`});
     this.#listen();
   }
 
   /** Show a result; `first` is that of the first tokenizer, `most` the largest number of tokens. */
-  async show(result, {first, most, showsIds, bytesNote}) {
+  async show(result, {first, most, showsIds}) {
     const redraws = showsIds !== this.showsIds;
     this.showsIds = showsIds;
     this.summary = this.#summarize(result, first);
     this.counts.textContent = this.summary;
     this.bar.style.width = result.error === undefined && most ? `${100 * result.tokens / most}%` : "0";
-    const note = result.error ?? (result.exact ? "" : bytesNote);
-    this.note.textContent = note;
-    this.note.hidden = !note;
-    this.note.classList.toggle("error", "error" in result);
     this.#ids = result.ids ?? new Uint32Array();
     this.vocabulary.add(result.near ?? []);
     this.#divide(result.chunks ?? [], result.parts ?? [], redraws);
@@ -114,11 +108,8 @@ export class Pane {
     if ((chunk.heading ?? "") === heading) return;
     chunk.heading = heading;
     chunk.element.querySelector(".turn")?.remove();
-    chunk.element.toggleAttribute("aria-label", false);
-    if (heading) {
-      chunk.element.prepend(element("div", {className: "turn", role: "presentation"}, heading));
-      chunk.element.setAttribute("aria-label", heading);
-    }
+    chunk.element.ariaLabel = heading || null;
+    if (heading) chunk.element.prepend(element("div", {className: "turn", role: "presentation"}, heading));
   }
 
   #erase(chunk) {
@@ -222,9 +213,9 @@ export class Pane {
     const token = this.tokenAt(index);
     drawn.id = `${this.element.getAttribute("aria-labelledby")}-${index}`;
     drawn.classList.add("active");
-    drawn.setAttribute("aria-label", `${drawn.textContent}, id ${token.id}, ${counted(token.data.length, "byte")}`);
-    drawn.setAttribute("aria-setsize", this.#ids.length);
-    drawn.setAttribute("aria-posinset", index + 1);
+    drawn.ariaLabel = `${drawn.textContent}, id ${token.id}, ${counted(token.data.length, "byte")}`;
+    drawn.ariaSetSize = this.#ids.length;
+    drawn.ariaPosInSet = index + 1;
     this.list.setAttribute("aria-activedescendant", drawn.id);
     drawn.scrollIntoView({block: "nearest"});
   }

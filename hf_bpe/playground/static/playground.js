@@ -22,7 +22,6 @@ const mode = () => document.querySelector("input[name=mode]:checked").value;
 function showProblem(error) {
   if (error && !(error instanceof requests.Refused || error instanceof NoLink)) console.error(error);
   $("problem").textContent = error?.message ?? "";
-  $("problem").hidden = !error;
 }
 
 /** Encode what is there now. While a request is under way, only the newest of what is typed waits for its end. */
@@ -52,15 +51,23 @@ async function encode() {
     if (encodingProblem) showProblem(null);
     encodingProblem = null;
     const first = results[0], most = Math.max(...results.map((result) => result.tokens ?? 0));
-    const bytesNote = "The tokens decode to another text than the given one, which the tokenizer changes before encoding.";
-    await Promise.all(results.map((result, at) =>
-      panes[at].show(result, {first, most, showsIds: $("ids").checked, bytesNote})));
+    showNote(results);
+    await Promise.all(results.map((result, at) => panes[at].show(result, {first, most, showsIds: $("ids").checked})));
     clearTimeout(announcing);
     announcing = setTimeout(announce, QUIET);
   } catch (error) {
     encodingProblem = error;
     showProblem(error);
   }
+}
+
+/** Show what is to be said of the results, once if it is the same of all. */
+function showNote(results) {
+  const notes = results.map(({error, exact}) =>
+    error ?? (exact ? "" : "the tokens decode to another text, for the tokenizer changes it before encoding"));
+  const lines = notes.map((note, at) => note && `${panes[at].info.name}: ${note}`).filter(Boolean);
+  $("note").textContent = new Set(notes).size > 1 ? lines.join("\n") : notes[0];
+  $("note").classList.toggle("error", results.some((result) => "error" in result));
 }
 
 function announce() {
@@ -72,6 +79,14 @@ function showMode() {
   $("text").hidden = isChat;
   $("chat").hidden = !isChat;
   for (const label of document.querySelectorAll("[data-mode]")) label.hidden = label.dataset.mode !== mode();
+}
+
+async function load(file) {
+  requests.checkSize(file.size);
+  $("text").value = await file.text();
+  document.querySelector("input[value=text]").checked = true;
+  showMode();
+  await update();
 }
 
 // Links.
@@ -107,18 +122,13 @@ async function copyLink() {
     const address = new URL(location.href);
     address.hash = await writeFragment(currentState());
     history.replaceState(null, "", address);
-    $("link-address").value = address.href;
-    $("link").hidden = false;
-    $("link-address").select();
-    await navigator.clipboard?.writeText(address.href).then(flash, () => {}); // where not allowed, it is there to copy
+    await navigator.clipboard.writeText(address.href)
+      .catch(() => Promise.reject(new NoLink(`The browser lets pages copy nothing. The link is ${address.href}`)));
+    $("copy").textContent = "Copied";
+    setTimeout(() => $("copy").textContent = "Copy link", 1500);
   } catch (error) {
     showProblem(error);
   }
-}
-
-function flash() {
-  $("copy").textContent = "Copied";
-  setTimeout(() => $("copy").textContent = "Copy link", 1500);
 }
 
 // Start.
@@ -136,6 +146,7 @@ async function start() {
   await restore();
   await update();
   $("text").focus();
+  if (!location.hash) $("text").select(); // typing replaces the sample
 }
 
 $("text").addEventListener("input", update);
@@ -147,10 +158,16 @@ for (const radio of document.querySelectorAll("input[name=mode]")) {
     update();
   });
 }
-$("copy").addEventListener("click", copyLink);
-$("link-close").addEventListener("click", () => {
-  $("link").hidden = true;
+document.addEventListener("dragover", (event) => {
+  if (event.dataTransfer.types.includes("Files")) event.preventDefault(); // or the browser leaves the page for the file
 });
+document.addEventListener("drop", (event) => {
+  const [file] = event.dataTransfer.files;
+  if (!file) return; // text that is dropped
+  event.preventDefault();
+  load(file).catch(showProblem);
+});
+$("copy").addEventListener("click", copyLink);
 window.addEventListener("hashchange", () => restore().then(update));
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;

@@ -2,13 +2,18 @@
 
 export class Refused extends Error {}
 
-async function post(name, request) {
-  const body = new Blob([JSON.stringify(request)]);
-  if (body.size > limits.maxBytes) {
+/** Refuse what has more bytes than a request may have. */
+export function checkSize(bytes) {
+  if (bytes > limits.maxBytes) {
     throw new Refused(
-      `This is ${megabytes(body.size)}, more than the ${megabytes(limits.maxBytes)} that can be shown here. ` +
+      `This is ${megabytes(bytes)}, more than the ${megabytes(limits.maxBytes)} that can be shown here. ` +
       "For longer text: hf-bpe show TOKENIZER FILE.");
   }
+}
+
+async function post(name, request) {
+  const body = new Blob([JSON.stringify(request)]);
+  checkSize(body.size);
   let response;
   try {
     response = await fetch(name, {method: "POST", headers: {"Content-Type": "application/json"}, body});
@@ -32,7 +37,7 @@ export function maxBytes() {
   return limits.maxBytes;
 }
 
-/** The tokenizers: name, size, whether it has a chat template, whether it adds special tokens. */
+/** The tokenizers: name, and whether it adds special tokens. */
 export async function describe() {
   const answer = await (await post("describe", {})).json();
   limits.maxBytes = answer.max_bytes;
