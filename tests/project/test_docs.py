@@ -78,11 +78,10 @@ def test_blocks_of_the_readme_run_in_order_as_for_a_person(clone):
             attempted, failures = run_session(code, "README.md", namespace)
             assert attempted
             assert not failures, failures
-        elif language == "console":
-            run_console(code, clone)
         elif language == "python":
             exec(compile(code, "README.md", "exec"), namespace)
-    assert languages == ["sh", "pycon", "pycon", "pycon", "python", "console", "sh"]
+    assert languages == ["sh", "pycon", "pycon", "pycon", "python", "sh"]
+    assert run("encode-files", "my-tokenizer", "README.md", "-o", "more-tokens.npy", "-q")
     assert np.array_equal(np.load("tokens.npy"), np.load("more-tokens.npy"))
     trained, converted = (hf_bpe.BPETokenizer.convert_from(name) for name in ("my-tokenizer", "my.tiktoken"))
     assert trained.model == converted.model
