@@ -51,7 +51,7 @@ STYLE = """
 .hf-bpe th { white-space: nowrap; font-weight: normal; opacity: .75 }
 .hf-bpe :is(th, td) { text-align: left !important; vertical-align: top; line-height: 1.75; padding: .1em 1em .1em 0;
   background: none }
-.hf-bpe td bdi { font-family: ui-monospace, "DejaVu Sans Mono", monospace; display: inline-block; max-width: 100% }
+.hf-bpe td bdi { font-family: ui-monospace, "DejaVu Sans Mono", monospace; display: inline-block; line-height: 1.25 }
 .hf-bpe .tree { overflow-x: auto; padding-bottom: .4em; animation: hf-bpe-more linear;
   animation-timeline: scroll(self inline) }
 @keyframes hf-bpe-more { from { mask-image: linear-gradient(to left, transparent, black 5em) }
