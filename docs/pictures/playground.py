@@ -13,6 +13,8 @@ from support.servers.chromium import Chromium
 
 PICTURES = Path(__file__).parent
 READY = "document.activeElement.id === 'text'"
+TREE = "document.querySelector('#details .tree')"
+TO_THE_TOP = "document.querySelector('#text').scrollTop = 0"
 PAUSE = 1.0  # seconds, for what is drawn after a moment
 
 
@@ -29,11 +31,13 @@ def main() -> None:
     tokenizers = {name: BPETokenizer.convert_from(data / name) for name in ("qwen3", "llama3_1")}
     text = (PICTURES / "show.txt").read_text("utf-8")
     with Playground(tokenizers, text=text, in_frames=False) as playground:
-        with Chromium(1080, 760, scale=1.25) as browser:
+        with Chromium(1080, 860, scale=1.25) as browser:
             browser.open(playground.url)
             browser.wait_for(READY)
             browser.wait_for("document.querySelectorAll('.tokens bdi').length > 80")
-            browser.hover(".tokens bdi:nth-of-type(41)")
+            browser.evaluate(TO_THE_TOP)
+            browser.hover(".tokens bdi:nth-of-type(31)")
+            browser.wait_for(TREE)
             take("playground", browser)
         with Chromium(1080, 640, scale=1.25, dark=True) as browser:
             browser.open(playground.url)
@@ -43,12 +47,14 @@ def main() -> None:
             for content in ("Hi! How can I help?", "Write a poem about tokens."):
                 browser.click("#add-turn")
                 browser.insert(content)
+            browser.wait_for("document.querySelectorAll('.pane:first-child .turn').length === 4")
             take("playground-chat", browser)
         with Chromium(390, 780, scale=1.25, dark=True, is_phone=True) as browser:
             browser.open(playground.url)
             browser.wait_for(READY)
             browser.wait_for("document.querySelectorAll('.tokens bdi').length > 80")
             browser.evaluate("document.querySelectorAll('.tokens bdi')[40].click()")
+            browser.wait_for(TREE)
             take("playground-phone", browser)
 
 
