@@ -1,14 +1,10 @@
-"""Two threads next to one: `python -m benchmarks threads FILE... --gpt2 FOLDER --output RESULTS.json`.
+"""Two threads next to one: `python -m benchmarks threads FILE --gpt2 FOLDER`.
 
-With `--tokenizer-json FILE` instead of `--gpt2` texts are encoded with that.
-
-Each FILE's documents are dealt out to slices, which a process encodes one after the other, each fresh; the tables of
-words grow meanwhile. Then counting and learning, of all FILEs. Then calls from two threads of Python, which share the
-tokenizer and the texts, next to the same calls from one, if both give the same ids; with a GIL, short calls take turns.
-What Python itself gives two threads is shown by calls that do not need hf_bpe: of a method of an object that they
-share, or that each has to itself, of one that makes ints, and of one that makes strings. Hashing, which shares nothing
-and hardly uses memory, says what the machine gives. Processes with one thread and two alternate; medians, and every
-run.
+Calls from two threads of Python, which share the tokenizer and the texts, next to the same calls from one, if both give
+the same ids; with a GIL, short calls take turns. What Python itself gives two threads is shown by calls that do not
+need hf_bpe: of a method of an object that they share, or that each has to itself, of one that makes ints, and of one
+that makes strings. Hashing, which shares nothing and hardly uses memory, says what the machine gives. Processes with
+one thread and two alternate; medians.
 """
 
 from __future__ import annotations
@@ -30,12 +26,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from benchmarks import measure, report
+from benchmarks import measure
 from benchmarks.job import SEPARATOR
 from benchmarks.slices import read_slices
 from benchmarks.vocabulary import MERGES, VOCAB
 
-VOCAB_SIZE = 32_000
 CALL_BYTES = 2_000  # of each text of a call
 WORDS = 20  # of the text of a short call
 SHORT_CALLS = 50_000
@@ -43,37 +38,11 @@ LIST_TEXTS, LIST_LENGTH = 4_000, 250  # in all, and of each list
 CHATS, APPENDED = 8, 200  # conversations, and characters that are appended at a time
 
 
-def _slices(options: dict[str, Any], threads: int) -> dict[str, float]:
-    """Return the seconds of each slice of a file."""
-    slices = [[*texts.values()] for texts in read_slices((options["file"],), options["slices"])]
-    tokenizer = _load(options)
-    name = Path(options["file"]).stem
-    seconds, ids = {}, hashlib.blake2b()
-    for number, texts in enumerate(slices, 1):
-        work = functools.partial(tokenizer.encode_to_numpy, texts, num_workers=threads)
-        seconds[f"{name}, slice {number}"], encoded = _timed(work, options)
-        for array in encoded:
-            ids.update(array.tobytes())
-    options["outcome"] = ids.hexdigest()[:16]
-    return seconds
-
-
-def _training(options: dict[str, Any], threads: int) -> dict[str, float]:
-    from hf_bpe import count, train
-
-    paths = [Path(file) for file in options["files"]]
-    count_all = functools.partial(count, paths, special_tokens=[SEPARATOR], pattern="gpt2", num_workers=threads)
-    counting, words = _timed(count_all, options)
-    learning, model = _timed(functools.partial(train, words, VOCAB_SIZE, num_workers=threads), options)
-    options["outcome"] = hashlib.blake2b(repr(model.merges).encode()).hexdigest()[:16]
-    return {"counting": counting, "learning": learning, "counting and learning": counting + learning}
-
-
 def _calls(options: dict[str, Any], threads: int) -> dict[str, float]:
     """Return the seconds of calls that `threads` threads of Python share, after an untimed round on other texts."""
     before, texts = _texts(options)
     seconds = {}
-    for name, (make, arguments) in _cases(_load(options), texts).items():
+    for name, (make, arguments) in _cases(_load(options["gpt2"]), texts).items():
         calls = [make() for _ in range(threads)]
         warm_up = [before[: len(before) // 2]] if isinstance(arguments[0], list) else arguments[:100]
         warm_up = before if arguments is texts else warm_up
@@ -82,17 +51,22 @@ def _calls(options: dict[str, Any], threads: int) -> dict[str, float]:
     return seconds
 
 
-def _ids_of_calls(options: dict[str, Any], threads: int) -> dict[str, float]:
-    """Compare what the calls return in each thread with what they return alone."""
+def _ids_of_calls(options: dict[str, Any], threads: int) -> str:
+    """Return a digest of what the calls return alone, after comparing it with what they return in each thread."""
     outcome = hashlib.blake2b()
-    for name, (make, arguments) in _cases(_load(options), _texts(options)[1]).items():
+    for name, (make, arguments) in _cases(_load(options["gpt2"]), _texts(options)[1]).items():
         calls = [make() for _ in range(threads)]
         alone = [_plain(calls[0](argument)) for argument in arguments]
         if _results(calls, arguments) != alone:
             raise SystemExit(f"{name}: {threads} threads give other ids than one")
         outcome.update(repr(alone).encode())
-    options["outcome"] = outcome.hexdigest()[:16]
-    return {}
+    return outcome.hexdigest()
+
+
+def _load(folder: str) -> Any:
+    from hf_bpe import BPETokenizer
+
+    return BPETokenizer(Path(folder, VOCAB), Path(folder, MERGES))
 
 
 def _texts(options: dict[str, Any]) -> list[list[str]]:
@@ -197,16 +171,8 @@ def _machine(options: dict[str, Any], threads: int) -> dict[str, float]:
     return {"hashing": seconds}
 
 
-PARTS = {"slices": _slices, "training": _training, "calls": _calls, "python": _python, "machine": _machine}
+PARTS = {"calls": _calls, "python": _python, "machine": _machine}
 CHECKS = {"ids": _ids_of_calls}
-
-
-def _load(options: dict[str, Any]) -> Any:
-    from hf_bpe import BPETokenizer
-
-    if options["tokenizer_json"] is not None:
-        return BPETokenizer.convert_from(options["tokenizer_json"])
-    return BPETokenizer(Path(options["gpt2"], VOCAB), Path(options["gpt2"], MERGES))
 
 
 def _timed(work: Callable[[], Any], options: dict[str, Any]) -> tuple[float, Any]:
@@ -220,7 +186,7 @@ def _timed(work: Callable[[], Any], options: dict[str, Any]) -> tuple[float, Any
     return seconds, result
 
 
-def _run(part: str, options: dict[str, Any], threads: int) -> dict[str, Any]:
+def _run(part: str, options: dict[str, Any], threads: int) -> Any:
     """Do a run in a process of its own; only the installed package is measured."""
     job = json.dumps({"part": part, "options": options, "threads": threads})
     with tempfile.TemporaryDirectory() as folder:
@@ -228,8 +194,7 @@ def _run(part: str, options: dict[str, Any], threads: int) -> dict[str, Any]:
         command = [sys.executable, "-m", "benchmarks.threads", "--worker", str(path)]
         root = Path(__file__).resolve().parent.parent
         subprocess.run(command, input=job, text=True, check=True, cwd=root, stdout=subprocess.DEVNULL)
-        result: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return result
+        return json.loads(path.read_text("utf-8"))
 
 
 def _work(path: str) -> None:
@@ -237,9 +202,7 @@ def _work(path: str) -> None:
     job = json.load(sys.stdin)
     measure.pin(job["threads"])
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    seconds = (PARTS | CHECKS)[job["part"]](job["options"], job["threads"])
-    result = {"seconds": seconds, "cpu_seconds": time.process_time(), "outcome": job["options"].get("outcome")}
-    Path(path).write_text(json.dumps(result), "utf-8")
+    Path(path).write_text(json.dumps((PARTS | CHECKS)[job["part"]](job["options"], job["threads"])), "utf-8")
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -247,57 +210,28 @@ def main(given: Sequence[str] | None = None) -> None:
     if sys.argv[1:2] == ["--worker"]:
         return _work(sys.argv[2])
     parser = argparse.ArgumentParser(prog="python -m benchmarks threads", description=__doc__)
-    parser.add_argument("files", nargs="+", metavar="FILE", type=Path)
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--gpt2", metavar="FOLDER", type=Path, help="with vocab.json and merges.txt")
-    source.add_argument("--tokenizer-json", metavar="FILE", type=Path, help="of another vocabulary")
-    parser.add_argument("--slices", type=int, default=3, help="of each file (default 3)")
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("--gpt2", metavar="FOLDER", type=Path, required=True, help="with vocab.json and merges.txt")
     parser.add_argument("--repeats", type=int, default=7, help="processes of each kind (default 7)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=[*PARTS], help="which")
     parser.add_argument("--realtime", action="store_true", help="before all other processes, on Linux (needs root)")
-    parser.add_argument("--output", type=Path, help="where to write the results as JSON")
     options = parser.parse_args(given)
-    where = report.machine()
-    files = [str(file.resolve()) for file in options.files]
-    common = {
-        "gpt2": None if options.gpt2 is None else str(options.gpt2.resolve()),
-        "tokenizer_json": None if options.tokenizer_json is None else str(options.tokenizer_json.resolve()),
-        "slices": options.slices,
-        "files": files,
-        "realtime": options.realtime,
-    }
-    jobs = [("slices", {**common, "file": file}) for file in files]
-    jobs += [("training", common), ("calls", {**common, "file": files[0]})]
-    jobs += [("python", {**common, "file": files[0]}), ("machine", common)]
-    summary: dict[str, dict[str, float]] = {}
-    runs = []
-    for part, job in jobs:
-        if part not in options.parts:
-            continue
-        if part == "calls" and len({_run("ids", job, threads)["outcome"] for threads in (1, 2)}) != 1:
-            raise SystemExit("calls: one thread and two give different ids")
-        outcomes = set()
+    job = {name: str(getattr(options, name).resolve()) for name in ("file", "gpt2")} | {"realtime": options.realtime}
+    for part in options.parts:
+        if part == "calls":
+            if _run("ids", job, 1) != _run("ids", job, 2):
+                raise SystemExit("calls: one thread and two give different ids")
+            print("calls: one thread and two give the same results")
+        runs: dict[int, list[dict[str, float]]] = {1: [], 2: []}
         for number in range(options.repeats):
             for threads in (1, 2) if number % 2 == 0 else (2, 1):
-                result = _run(part, job, threads)
-                outcomes.add(result.pop("outcome"))
-                runs.append({"part": part, "threads": threads, "round": number + 1, **result})
-        if len(outcomes) != 1:
-            raise SystemExit(f"{part}: one thread and two give different results")
-        if part == "calls" or outcomes != {None}:
-            print(f"{part}: one thread and two give the same results")
-        for name in runs[-1]["seconds"]:
-            one, two = (
-                [r["seconds"][name] for r in runs if name in r["seconds"] and r["threads"] == n] for n in (1, 2)
-            )
+                runs[threads].append(_run(part, job, threads))
+        for name in runs[1][0]:
+            one, two = ([run[name] for run in runs[threads]] for threads in (1, 2))
             medians = [statistics.median(one), statistics.median(two)]
-            summary[name] = {"one": medians[0], "two": medians[1], "ratio": medians[0] / medians[1]}
             milliseconds = [f"{median * 1e3:9.1f} ms" for median in medians]
             spread = f"({min(two) * 1e3:.1f}-{max(two) * 1e3:.1f})"
-            print(f"{name:34}{''.join(milliseconds)} {spread:16}{summary[name]['ratio']:6.2f} ×", flush=True)
-    if options.output is not None:
-        result = {"benchmark": "threads", "machine": where, "files": report.describe_files(options.files)}
-        options.output.write_text(json.dumps({**result, "summary": summary, "runs": runs}, indent=1) + "\n", "utf-8")
+            print(f"{name:34}{''.join(milliseconds)} {spread:16}{medians[0] / medians[1]:6.2f} ×", flush=True)
 
 
 if __name__ == "__main__":
