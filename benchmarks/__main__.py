@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     result = report.assemble(options.task, settings, files, where, measured)
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(report.medians(result), indent=1) + "\n", encoding="utf-8")
+        options.output.write_text(report.to_json(report.medians(result)), encoding="utf-8")
     print(table(result))
     return 0
 

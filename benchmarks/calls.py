@@ -16,7 +16,6 @@ import argparse
 import datetime
 import gc
 import hashlib
-import json
 import os
 import tempfile
 import time
@@ -256,4 +255,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "files": report.describe_files(options.files),
             "vocabularies": tables,
         }
-        options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        options.output.write_text(report.to_json(result), encoding="utf-8")

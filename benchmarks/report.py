@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 import os
 import platform
 import statistics
@@ -60,6 +61,12 @@ def assemble(
         **measured,
         "summary": summarize(measured["runs"], sum(file["bytes"] for file in files)),
     }
+
+
+def to_json(result: dict[str, Any]) -> str:
+    """Return results as JSON, with four digits of each float."""
+    exact = json.loads(json.dumps(result), parse_float=lambda digits: float(f"{float(digits):.4g}"))
+    return json.dumps(exact, indent=1) + "\n"
 
 
 def medians(result: dict[str, Any]) -> dict[str, Any]:
