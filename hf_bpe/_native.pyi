@@ -322,24 +322,16 @@ class Encoder:
 def from_printable(texts: list[str]) -> list[bytes | None]:
     """Return what `hf_bpe.pretokenizers.from_printable` does of each text."""
 
-def to_printable(tokens: list[bytes]) -> list[str]:
-    """Return `hf_bpe.pretokenizers.to_printable` of each token."""
-
 def change_tokens(tokens: TokenArrays, changes: dict[int, bytes | None]) -> TokenArrays:
     """Return tokens in the order of their ids, without empty ones, and with other bytes for some ids or none."""
 
 def find_tokens(tokens: TokenArrays, wanted: list[bytes]) -> dict[bytes, int]:
     """Return token → id of the wanted tokens that exist."""
 
-def join_merges(merges: bytes, ids: bytes, texts: list[str], before: str, between: str, after: str) -> str | None:
-    """Return the text of merges: for each the texts of both parts; None if ids are large.
-
-    Args:
-        merges: the ids of the first part, the second part and the result of each, in 32 bits each.
-        ids: the ids of tokens, in 32 bits each.
-        texts: the texts of these tokens.
-        before, between, after: what stands before the first part, between the parts, and after the second.
-    """
+def write_tokens(
+    tokens: TokenArrays, form: str, text_ids: bytes | None, merges: bytes | None, around: tuple[str, str, str]
+) -> bytes | None:
+    """Return what `hf_bpe.core._arrays.TokenArrays.write` does; None if ids of merges are large."""
 
 def read_vocab_and_merges(vocab_json: bytes, merges_txt: bytes) -> tuple[dict[str, int], TokenArrays, bytes] | None:
     """Read the content of a `vocab.json`, and that of a `merges.txt` with or without a header.

@@ -305,7 +305,7 @@ def use_oddly(world: World) -> None:
         *(
             native.from_printable,
             native.read_vocab_and_merges,
-            native.join_merges,
+            native.write_tokens,
             native.find_last_cut,
             native.pre_tokenize,
             native.training_bytes,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import NamedTuple
+from json.encoder import encode_basestring
+from typing import Literal, NamedTuple, TypeVar
 
 from hf_bpe._native_core import native_core
 from hf_bpe._utils.cached_property import cached_property
-from hf_bpe.pretokenizers._byte_level import from_printable_all, to_printable_all
+from hf_bpe.pretokenizers._byte_level import from_printable_all, to_printable
+
+Text = TypeVar("Text")
 
 
 class MergeIds(bytes):
@@ -20,7 +24,7 @@ class MergeIds(bytes):
     unknown characters.
     """
 
-    def pairs(self, vocab: Mapping[int, bytes]) -> list[tuple[bytes, bytes]]:
+    def pairs(self, vocab: Mapping[int, Text]) -> list[tuple[Text, Text]]:
         """Return the merges as pairs of the tokens of a vocabulary."""
         ids = memoryview(self).cast("I")
         firsts, seconds = (map(vocab.__getitem__, ids[place::3]) for place in range(2))
@@ -56,6 +60,38 @@ class TokenArrays(NamedTuple):
         places = map(slice, bounds[:-1:step], bounds[1::step])
         return dict(zip(self.numbers[::step], map(self.data.__getitem__, places), strict=True))
 
+    def write(
+        self,
+        form: Literal["plain", "json", "repr"],
+        text_ids: Collection[int] | None,
+        around: tuple[str, str, str],
+        merges: MergeIds | None = None,
+    ) -> bytes:
+        """Return each token and its id in UTF-8 or, if merges are given, both parts of each merge.
+
+        Args:
+            form: "plain"; "json", escaped as in a string; or "repr", as Python shows bytes.
+            text_ids: the tokens written as text, None for all; each byte of others is a printable character.
+            around: what stands before, between and after the two.
+        """
+        if (native := native_core()) is not None:  # many merges in Python are as many waits for memory
+            ids = None if text_ids is None else array("I", text_ids).tobytes()
+            written: bytes | None = native.write_tokens(self, form, ids, merges, around)
+            if written is not None:
+                return written
+
+        def text_of(token_id: int, token: bytes) -> str:
+            if form == "repr":
+                return repr(token)
+            text = token.decode() if text_ids is None or token_id in text_ids else to_printable(token)
+            return text if form == "plain" else encode_basestring(text)[1:-1]
+
+        (before, between, after), texts = around, {i: text_of(i, token) for i, token in self.to_dict().items()}
+        pairs: Iterable[tuple[object, object]] = zip(texts.values(), texts, strict=True)
+        if merges is not None:
+            pairs = merges.pairs(texts)
+        return "".join(f"{before}{first}{between}{second}{after}" for first, second in pairs).encode()
+
 
 Tokens = TokenArrays | Mapping[int, bytes]
 
@@ -88,9 +124,10 @@ class WrittenVocab(Mapping[str, int]):
     @cached_property
     def entries(self) -> dict[str, int]:
         """The dictionary of all."""
-        by_id, names = self.tokens.to_dict(), {token_id: text for text, token_id in self.special.items()}
-        texts = map(bytes.decode, by_id.values()) if self.as_text else to_printable_all([*by_id.values()])
-        return {names.get(i, text): i for i, text in zip(by_id, texts, strict=True)} | self.more
+        text_ids, names = None if self.as_text else (), {token_id: text for text, token_id in self.special.items()}
+        written = self.tokens.write("json", text_ids, ('"', '", ', ", "))
+        flat = json.loads(f"[{written.decode().removesuffix(', ')}]")
+        return {names.get(i, text): i for text, i in zip(flat[::2], flat[1::2], strict=True)} | self.more
 
     @cached_property
     def _found(self) -> dict[str, int | None]:
@@ -101,7 +138,7 @@ class WrittenVocab(Mapping[str, int]):
         texts = [*texts]
         looked_up = self._found  # read once: another thread may be making the property, too
         known: Mapping[str, int | None] = looked_up
-        if "entries" in vars(self) or native_core() is None:
+        if "entries" in vars(self) or native_core() is None or len(looked_up) > len(self):
             known = self.entries
         elif wanted := [*{*texts}.difference(looked_up)]:
             as_utf8 = (text.encode(errors="surrogatepass") for text in wanted)
@@ -110,6 +147,19 @@ class WrittenVocab(Mapping[str, int]):
             found = (ids.get(token or b"") for token in written)
             looked_up.update(zip(wanted, (None if i in taken else i for i in found), strict=True))
         return {text: token_id for text in texts if (token_id := known.get(text)) is not None}
+
+    def with_more(self, more: Mapping[str, int]) -> WrittenVocab:
+        """Return it with other entries, which may be among them."""
+        known = self.find(more)
+        return replace(self, more=self.more | {text: i for text, i in more.items() if known.get(text) != i})
+
+    def equals(self, other: WrittenVocab) -> bool:
+        """Return whether both have the same entries, by the native core, or False where that is not easily told."""
+        names = {**other.special, **other.more}
+        if len(self) != len(other) or self.find(names) != names:
+            return False
+        without = dict.fromkeys(names.values())
+        return change_tokens(self.tokens, without) == change_tokens(other.tokens, without)
 
     @property
     def ids(self) -> list[int]:

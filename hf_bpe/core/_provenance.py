@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from hf_bpe._native_core import native_core
 from hf_bpe.pretokenizers._pattern import UNICODE_VERSION, Pattern
 
 Model = Any  # a BPEModel, whose module imports this one
@@ -115,10 +114,6 @@ def _origin_if_true(model: Model) -> Origin:
 
 
 def _model_digest(model: Model) -> str:
-    native = native_core()
-    if native is not None:  # `repr` takes as many waits for memory as there are merges
-        shown = [*map(repr, model.vocab.values())]
-        text = native.join_merges(model.merge_ids, model.token_arrays.ids, shown, "(", ", ", "), ")
-        if text is not None:
-            return short_digest(f"[{text.removesuffix(', ')}]".encode())
-    return merges_digest(model.merges)
+    # As `merges_digest`, but `repr` takes as many waits for memory as there are merges.
+    shown = model.token_arrays.write("repr", None, ("(", ", ", "), "), model.merge_ids)
+    return short_digest(b"[%s]" % shown.removesuffix(b", "))

@@ -49,12 +49,6 @@ def from_printable(text: str) -> bytes | None:
         return None
 
 
-def to_printable_all(tokens: list[bytes]) -> list[str]:
-    """Return `to_printable` of each token."""
-    native = native_core()
-    return [*map(to_printable, tokens)] if native is None else native.to_printable(tokens)
-
-
 def from_printable_all(texts: list[str]) -> list[bytes | None]:
     """Return `from_printable` of each text."""
     native = native_core()

@@ -1,8 +1,11 @@
 // Python bindings of reading and writing vocabularies and merges, without an object of Python for each step.
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -16,7 +19,7 @@
 namespace hf_bpe {
 namespace {
 
-constexpr std::uint32_t kMaxIds = 1 << 22;  // in a table by id
+constexpr std::uint32_t kMaxIds = 1 << 21;  // of merges
 
 using Strings = Typed<nb::list, "list[str]">;
 
@@ -46,33 +49,41 @@ Typed<nb::list, "list[bytes | None]"> from_printable(const Strings& texts) {
   return tokens;
 }
 
-Strings to_printable(const ByteStrings& tokens) {
-  nb::list texts;
-  std::u16string characters;
-  for (nb::handle token : items_of(tokens.value, "tokens")) {
-    characters.clear();
-    for (const char byte : view_of(token, "tokens")) {
-      characters.push_back(static_cast<char16_t>(character_of(static_cast<std::uint8_t>(byte))));
-    }
-    nb::object text = nb::steal(
-        PyUnicode_FromKindAndData(PyUnicode_2BYTE_KIND, characters.data(), static_cast<Py_ssize_t>(characters.size())));
-    if (!text.is_valid()) throw nb::python_error();
-    texts.append(text);
+// Appends a byte as JSON escapes it in a string, or `repr` of Python in bytes with this quote.
+void append_escaped(char byte, char quote, bool is_json, std::string& text) {
+  constexpr std::string_view kNamed = "\t\n\r\b\f", kLetters = "tnrbf", kHex = "0123456789abcdef";
+  const auto number = static_cast<std::uint8_t>(byte);
+  if (const std::size_t at = kNamed.find(byte); at < (is_json ? kNamed.size() : 3)) {
+    (text += '\\') += kLetters[at];
+  } else if (byte == quote || byte == '\\') {
+    (text += '\\') += byte;
+  } else if (number < 0x20 || (number >= 0x7F && !is_json)) {
+    ((text += is_json ? "\\u00" : "\\x") += kHex[number >> 4]) += kHex[number & 15];
+  } else {
+    text += byte;
   }
-  return texts;
 }
 
-// Texts one after the other, because reading them from as many objects takes as many waits for memory.
-struct JoinedTexts {
-  explicit JoinedTexts(const nb::list& texts, std::size_t number) {
-    const Held held = items_of(texts, "texts");
-    if (held.size() != number) throw nb::value_error("texts: expected one for each id");
-    for (nb::handle each : held) {
-      if (!PyUnicode_Check(each.ptr())) throw nb::type_error("texts: expected str");
-      Py_ssize_t size;
-      const char* data = PyUnicode_AsUTF8AndSize(each.ptr(), &size);
-      if (data == nullptr) throw nb::python_error();
-      all.append(data, static_cast<std::size_t>(size));
+// Tokens as files write them, one after the other, because reading as many objects takes as many waits for memory.
+struct WrittenTokens {
+  WrittenTokens(const Vocabulary::Tokens& tokens, const std::string& form, const std::optional<nb::bytes>& text_ids) {
+    const std::vector<std::uint32_t> ids = numbers_of(text_ids.value_or(nb::bytes("", 0)));
+    const std::unordered_set<std::uint32_t> texts(ids.begin(), ids.end());
+    for (const auto& [id, token] : tokens) {
+      const bool is_repr = form == "repr", is_text = is_repr || !text_ids || texts.contains(id);
+      const char quote = !is_repr || (token.find('\'') != token.npos && token.find('"') == token.npos) ? '"' : '\'';
+      if (is_repr) (all += 'b') += quote;
+      for (const char byte : token) {
+        const std::uint32_t character = is_text ? 0 : character_of(static_cast<std::uint8_t>(byte));
+        if (character >= 0x80) {
+          (all += static_cast<char>(0xC0 | character >> 6)) += static_cast<char>(0x80 | (character & 0x3F));
+        } else if (form == "plain") {
+          all += byte;
+        } else {
+          append_escaped(byte, quote, !is_repr, all);
+        }
+      }
+      if (is_repr) all += quote;
       ends.push_back(all.size());
     }
   }
@@ -85,32 +96,26 @@ struct JoinedTexts {
   std::vector<std::size_t> ends;
 };
 
-// The text of merges: for each merge the texts of both parts, which `texts` has for each of the tokens with `ids`, with
-// what comes before, between and after them. Merges are ids of both parts and of the result, as in ids_of.
-Typed<nb::object, "str | None"> join_merges(const nb::bytes& merges, const nb::bytes& ids, const Strings& texts,
-                                            const std::string& before, const std::string& between,
-                                            const std::string& after) {
-  std::vector<std::uint32_t> places;
-  std::uint32_t number = 0;
-  for (const std::uint32_t id : numbers_of(ids)) {
-    if (id >= kMaxIds) return nb::none();
-    if (id >= places.size()) places.resize(id + 1, kMaxIds);
-    places[id] = number++;
-  }
-  const JoinedTexts text_of(texts, number);
-  const std::vector<std::uint32_t> merged = numbers_of(merges);
+// Each token and its id or, if there are merges, the parts of each merge, with what comes before, between and after.
+Typed<nb::object, "bytes | None"> write_tokens(const TokenArrays& tokens, const std::string& form,
+                                               const std::optional<nb::bytes>& text_ids,
+                                               const std::optional<nb::bytes>& merges,
+                                               const std::tuple<std::string, std::string, std::string>& around) {
+  const auto& [before, between, after] = around;
+  const GivenTokens given(tokens);
+  const auto is_large = [](const auto& item) { return item.first >= kMaxIds; };
+  if (merges && std::any_of(given.items.begin(), given.items.end(), is_large)) return nb::none();
+  const WrittenTokens written(given.items, form, text_ids);
+  const std::size_t size = given.items.size();
   std::string joined;
-  for (std::size_t i = 0; i + 2 < merged.size(); i += 3) {
-    for (std::size_t side = 0; side < 2; ++side) {
-      const std::uint32_t id = merged[i + side];
-      if (id >= places.size() || places[id] == kMaxIds) throw nb::value_error("merges: an id is not among the ids");
-      joined.append(side == 0 ? before : between).append(text_of[places[id]]);
-    }
-    joined += after;
+  for (std::size_t i = 0; !merges && i < size; ++i) {
+    joined.append(before).append(written[i]).append(between).append(std::to_string(given.items[i].first)) += after;
   }
-  nb::object text = nb::steal(PyUnicode_DecodeUTF8(joined.data(), static_cast<Py_ssize_t>(joined.size()), nullptr));
-  if (!text.is_valid()) throw nb::python_error();
-  return text;
+  for (const auto& [first, second, _] : merges ? merges_by_id(given, *merges) : std::vector<Vocabulary::Merge>()) {
+    if (first >= size || second >= size) throw nb::value_error("merge_ids: an id of no token");  // not checked so far
+    joined.append(before).append(written[first]).append(between).append(written[second]) += after;
+  }
+  return bytes_from(joined);
 }
 
 nb::object bytes_of(const std::vector<std::uint32_t>& numbers) {
@@ -236,19 +241,11 @@ Typed<nb::object, "tuple[bytes, tuple[dict[str, int], TokenArrays, bytes]] | Non
 void bind_files(nb::module_& module) {
   module.def("from_printable", &from_printable, "texts"_a,
              "Return what `hf_bpe.pretokenizers.from_printable` does of each text.");
-  module.def("to_printable", &to_printable, "tokens"_a, "Return `hf_bpe.pretokenizers.to_printable` of each token.");
   module.def("change_tokens", &change_tokens, "tokens"_a, "changes"_a,
              "Return tokens in the order of their ids, without empty ones, and with other bytes for some ids or none.");
   module.def("find_tokens", &find_tokens, "tokens"_a, "wanted"_a, "Return token → id of the wanted tokens that exist.");
-  module.def("join_merges", &join_merges, "merges"_a, "ids"_a, "texts"_a, "before"_a, "between"_a, "after"_a,
-             R"(Return the text of merges: for each the texts of both parts; None if ids are large.
-
-Args:
-    merges: the ids of the first part, the second part and the result of each, in 32 bits each.
-    ids: the ids of tokens, in 32 bits each.
-    texts: the texts of these tokens.
-    before, between, after: what stands before the first part, between the parts, and after the second.
-)");
+  module.def("write_tokens", &write_tokens, "tokens"_a, "form"_a, "text_ids"_a.none(), "merges"_a.none(), "around"_a,
+             "Return what `hf_bpe.core._arrays.TokenArrays.write` does; None if ids of merges are large.");
   module.def("read_vocab_and_merges", &read_vocab_and_merges_of, "vocab_json"_a, "merges_txt"_a,
              R"(Read the content of a `vocab.json`, and that of a `merges.txt` with or without a header.
 

@@ -244,15 +244,15 @@ def test_folder_in_the_place_of_a_file_is_an_os_error(tmp_path, broken):
 def test_nothing_is_written_when_writing_fails(tmp_path, monkeypatch, failing):
     write_gpt2(chain_of_merges("##"), tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*")}
-    write_text = Path.write_text
+    write_bytes = Path.write_bytes
 
-    def write_half(path, text, **kwargs):
+    def write_half(path, content):
         if path.name == failing:
-            write_text(path, text[: len(text) // 2], **kwargs)
+            write_bytes(path, content[: len(content) // 2])
             raise OSError("no space left")
-        return write_text(path, text, **kwargs)
+        return write_bytes(path, content)
 
-    monkeypatch.setattr(Path, "write_text", write_half)
+    monkeypatch.setattr(Path, "write_bytes", write_half)
     with pytest.raises(OSError, match="no space left"):
         write_gpt2(chain_of_merges("!!!"), tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*")} == before

@@ -161,6 +161,14 @@ def test_pickles_and_copies_are_equal(model):
 
 
 @given(models())
+def test_equal_models_have_equal_pickles_whatever_was_read(model):
+    pickled = pickle.dumps(model)
+    for twin in (model, dataclasses.replace(model), pickle.loads(pickled)):
+        assert all(hasattr(twin, name) for name in dir(twin))
+        assert pickle.dumps(twin) == pickled
+
+
+@given(models())
 def test_printable_vocabulary_tells_all_tokens_apart(model):
     printable = model.printable_vocab()
     assert list(printable.values()) == list(model.vocab)

@@ -280,8 +280,9 @@ def test_wrong_arguments_are_refused_by_name(native, model):
         tokens = TokenArrays.of(vocab) if isinstance(vocab, dict) else vocab
         return lambda: native.Encoder(model, make_encoder, tokens, merge_ids, None, **options)
 
-    def joined(merge_ids, texts):
-        return lambda: native.join_merges(merge_ids, ids_of(1), texts, "", "", "")
+    def written(merge_ids, tokens=None, around=("", "", "")):
+        tokens = TokenArrays.of({0: b"a"}) if tokens is None else tokens
+        return lambda: native.write_tokens(tokens, "json", None, merge_ids, around)
 
     def ids_of(*ids):
         return array.array("I", ids).tobytes()
@@ -334,15 +335,15 @@ def test_wrong_arguments_are_refused_by_name(native, model):
         (lambda: native.RunMerger([b""], [-1]), TypeError, "multipliers: expected an int from 0"),
         (lambda: native.RunMerger([b""], []), ValueError, "a multiplier for each run"),
         (lambda: native.from_printable([b"a"]), TypeError, "texts: expected str"),
-        (lambda: native.to_printable(["a"]), TypeError, "tokens: expected bytes"),
         (lambda: native.find_tokens((b"", b""), []), TypeError, "tokens: expected three bytes"),
         (lambda: native.change_tokens(TokenArrays.of({}), {-1: b"a"}), TypeError, "changes: expected an int from 0"),
         (lambda: native.change_tokens(TokenArrays.of({}), {1: "a"}), TypeError, "changes: expected bytes"),
         (lambda: native.find_tokens(TokenArrays.of({}), ["a"]), TypeError, "wanted: expected bytes"),
-        (joined(b"", []), ValueError, "texts: expected one for each id"),
-        (joined(b"", [b"a"]), TypeError, "texts: expected str"),
-        (joined(ids_of(1, 2, 3), ["a"]), ValueError, "an id is not among the ids"),
-        (joined(ids_of(1, 2**31, 3), ["a"]), ValueError, "an id is not among the ids"),
+        (written(None, (b"a", b"", ids_of(1))), ValueError, "expected a size for each id"),
+        (written(None, around=("", "")), TypeError, "incompatible"),
+        (written(b"1"), ValueError, "merge_ids"),
+        (written(ids_of(0, 1, 0)), ValueError, "an id of no token"),
+        (written(ids_of(0, 2**31, 3), TokenArrays.of({1: b"a"})), ValueError, "an id of no token"),
         (lambda: native.find_last_cut(b"", None, ["a"]), TypeError, "special_tokens: expected bytes"),
     ]:
         with pytest.raises(error, match=message):

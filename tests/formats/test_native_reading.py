@@ -176,20 +176,38 @@ def test_a_pickle_does_not_depend_on_how_a_model_was_read(tmp_path):
     assert again.special_ids() == {"<x>": 256}
 
 
+@given(st.lists(st.binary(min_size=1), unique=True), st.lists(st.text(), unique=True))
+def test_tokens_are_written_as_python_and_json_do(tokens, texts):
+    def written(tokens, form, text_ids):
+        return TokenArrays.of(dict(enumerate(tokens))).write(form, text_ids, ("", ":", "\n")).decode()
+
+    def lines(texts):
+        return "".join(f"{text}:{token_id}\n" for token_id, text in enumerate(texts))
+
+    def in_json(texts):
+        return (json.dumps(text, ensure_ascii=False)[1:-1] for text in texts)
+
+    printable = [*map(to_printable, tokens)]
+    assert written(tokens, "repr", None) == lines(map(repr, tokens))
+    assert written(tokens, "plain", ()) == lines(printable)
+    assert written(tokens, "json", ()) == lines(in_json(printable))
+    assert written(map(str.encode, texts), "json", None) == lines(in_json(texts))
+
+
 @given(models())
 @settings(max_examples=by_profile(quick=60, thorough=300))
 def test_a_tokenizer_json_is_written_as_json_dumps_would(model):
     lines = "".join(f"{to_printable(a)} {to_printable(b)}\n" for a, b in model.merges)
     with_ids = dataclasses.replace(model, merges=model.merge_ids)
     assert with_ids.signature == model.signature
-    large, texts = TokenArrays.of({2**22: b"a", **model.vocab}), [""] * (len(model.vocab) + 1)
-    assert native_core().join_merges(with_ids.merge_ids, large.ids, texts, "", "", "") is None
+    large = TokenArrays.of({2**22: b"a", **model.vocab})
+    assert native_core().write_tokens(large, "plain", None, with_ids.merge_ids, ("", "", "")) is None
     try:
         text = render_tokenizer_json(Definition(model))
     except ValueError:  # too many gaps
         return
     assert render_tokenizer_json(Definition(with_ids)) == text
     content = json.loads(text)
-    assert text == json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    assert text.decode() == json.dumps(content, ensure_ascii=False, indent=2) + "\n"
     assert content["model"]["merges"] == lines.splitlines()
     assert content["model"]["vocab"].items() >= model.printable_vocab().items()

@@ -98,7 +98,7 @@ def test_random_post_processors_give_what_fast_tokenizers_give(processor, prefix
     assert ours.get_special_tokens_mask(*parts) == whole["special_tokens_mask"]
     assert ours.num_special_tokens_to_add(is_pair) == sum(whole["special_tokens_mask"])
     assert pickle.loads(pickle.dumps(got)).encodings[0].offsets == got["offset_mapping"]
-    again = BPETokenizer.convert_from(Tokenizer.from_str(render_tokenizer_json(ours.definition)))
+    again = BPETokenizer.convert_from(Tokenizer.from_buffer(render_tokenizer_json(ours.definition)))
     assert (again.template, again.trim_offsets) == (ours.template, ours.trim_offsets)
 
 

@@ -86,7 +86,7 @@ def pair_of(model, tokens, *, prefix=False):
         assert UNDEFINED.search(str(error))  # noqa: PT017
         assume(False)
     rendered = render_tokenizer_json(Definition(model, added, {"add_prefix_space": prefix or None}))
-    return encoder, Tokenizer.from_str(rendered)
+    return encoder, Tokenizer.from_buffer(rendered)
 
 
 def ids_if_defined(encoder, text, options):

@@ -220,7 +220,7 @@ def test_saved_tokenizers_give_the_same_ids_and_text(documents, pattern, normali
         bos_token="<s>",
         add_bos_token=True,
     )
-    theirs = Tokenizer.from_str(render_tokenizer_json(tokenizer.definition))
+    theirs = Tokenizer.from_buffer(render_tokenizer_json(tokenizer.definition))
     for text in samples:
         ids = tokenizer.encode(text)
         assert ids == theirs.encode(text).ids

@@ -1,4 +1,4 @@
-"""Vocabularies and merges of files, read and written by the native core.
+"""Vocabularies and merges of files, read by the native core.
 
 Files are read natively if they are regular: without native core or for any other file, the readers return None, and the
 caller, which reads all files, reports what is wrong.
@@ -6,28 +6,15 @@ caller, which reads all files, reports what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain, starmap
 from operator import add
 from typing import Any, NamedTuple
 
 from hf_bpe._native_core import native_core
 from hf_bpe.core._arrays import MergeIds, TokenArrays, WrittenVocab
-from hf_bpe.core._model import BPEModel, Merge
+from hf_bpe.core._model import Merge
 from hf_bpe.pretokenizers._byte_level import from_printable, from_printable_all
-
-
-def join_merges(model: BPEModel, texts: Sequence[str], before: str, between: str, after: str) -> str:
-    """Return the merges of a model as text, given the texts of the tokens of its vocabulary, in that order.
-
-    `before`, `between` and `after` are written around the two parts of a merge.
-    """
-    if (native := native_core()) is not None:  # many merges in Python are as many waits for memory
-        text: str | None = native.join_merges(model.merge_ids, model.token_arrays.ids, [*texts], before, between, after)
-        if text is not None:
-            return text
-    text_of = dict(zip(model.vocab.values(), texts, strict=True))
-    return "".join(f"{before}{text_of[first]}{between}{text_of[second]}{after}" for first, second in model.merges)
 
 
 class FileModel(NamedTuple):

@@ -295,7 +295,7 @@ def _matches(path: Path, head: bytes) -> bool:
 
 
 def _write(definition: Definition, path: Path) -> None:
-    path.write_text(render_tokenizer_json(definition), encoding="utf-8", newline="\n")
+    path.write_bytes(render_tokenizer_json(definition))
 
 
 def _peer(path: Path, definition: Definition) -> Peer:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hf_bpe.core._arrays import WrittenVocab
 from hf_bpe.core._checks import check_gaps, unused_name
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition, token_to_json
-from hf_bpe.formats._files.native_readers import join_merges
 from hf_bpe.formats._files.post_processor import post_processor
 from hf_bpe.pretokenizers._pattern import GPT2, Pattern
 from hf_bpe.pretokenizers._stages import ByteLevel, PreTokenizer
@@ -20,7 +20,7 @@ from hf_bpe.pretokenizers._stages import ByteLevel, PreTokenizer
 _quote = json.encoder.encode_basestring
 
 
-def render_tokenizer_json(definition: Definition) -> str:
+def render_tokenizer_json(definition: Definition) -> bytes:
     """Return the content of a `tokenizer.json` that gives the same ids.
 
     Unused ids get placeholders, so that `tokenizers` counts them. Added tokens outside the model must follow it without
@@ -31,15 +31,14 @@ def render_tokenizer_json(definition: Definition) -> str:
     check_prefix_space(model.pre_tokenizer, add_prefix_space)
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
     names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
-    printable = model.printable_vocab()
-    vocab = {**printable, **definition.unused_tokens}
-    vocab |= placeholders(WrittenVocab(more=vocab), names)
     alphabet, decoding = model.alphabet, definition.setting("decoding")
+    vocab = WrittenVocab(model.token_arrays, not alphabet.is_bytes, model.special_ids(), definition.unused_tokens)
+    vocab = replace(vocab, more=vocab.more | placeholders(vocab, names))
     unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
     if not alphabet.is_bytes:
         unk_token = alphabet.unk_token
-    if unk_token is not None and unk_token not in vocab:  # `tokenizers` searches it only here
-        vocab.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
+    if unk_token is not None and not vocab.find([unk_token]):  # `tokenizers` searches it only here
+        vocab.more.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
     content: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
@@ -49,7 +48,7 @@ def render_tokenizer_json(definition: Definition) -> str:
         ],
         "normalizer": model.normalization.json,
         "pre_tokenizer": _pre_tokenizer(model.pre_tokenizer, add_prefix_space, alphabet.is_bytes),
-        "post_processor": post_processor(definition, {**vocab, **ids}),
+        "post_processor": post_processor(definition, ChainMap(ids, vocab)),
         "decoder": json.loads(decoding) if decoding else ByteLevel(add_prefix_space=True, use_regex=True).to_json(),
         "model": {
             "type": "BPE",
@@ -65,27 +64,25 @@ def render_tokenizer_json(definition: Definition) -> str:
             "merges": [],
         },
     }
-    return _with_vocab_and_merges(json.dumps(content, ensure_ascii=False, indent=2), vocab, printable, model) + "\n"
+    return _with_vocab_and_merges(json.dumps(content, ensure_ascii=False, indent=2) + "\n", vocab, model)
 
 
-def _with_vocab_and_merges(text: str, vocab: Mapping[str, int], printable: Mapping[str, int], model: BPEModel) -> str:
-    """Return the text of `json.dumps` with vocabulary and merges, which it would write slowly when it indents.
-
-    `printable` is the part of the vocabulary that is the model's, in the order of its tokens.
-    """
-    quoted = [*map(_quote, printable)]
+def _with_vocab_and_merges(text: str, vocab: WrittenVocab, model: BPEModel) -> bytes:
+    """Return the text of `json.dumps` with vocabulary and merges, which it would write slowly when it indents."""
+    tokens, merges = model.token_arrays, model.merge_ids
     if model.alphabet.is_bytes:  # strings, which every version of `tokenizers` reads, and faster than pairs
-        merges = join_merges(model, [text[1:-1] for text in quoted], '\n      "', " ", '",')
+        specials: Collection[int] | None = vocab.special.values()
+        around = '\n      "', " ", '",'
     else:  # whose parts may have spaces
-        merges = join_merges(model, quoted, "\n      [\n        ", ",\n        ", "\n      ],")
-    merges = merges.removesuffix(",")
-    keys = quoted if [*vocab] == [*printable] else map(_quote, vocab)
-    entries = [f"      {key}: {token_id}" for key, token_id in zip(keys, vocab.values(), strict=True)]
+        specials, around = None, ('\n      [\n        "', '",\n        "', '"\n      ],')
+    entries = tokens.write("json", specials, ('      "', '": ', ",\n"))
+    entries += "".join(f"      {_quote(text)}: {token_id},\n" for text, token_id in vocab.more.items()).encode()
+    joined = tokens.write("json", specials, around, merges).removesuffix(b",")
+    in_braces = b"{\n%s\n    }" % entries.removesuffix(b",\n") if entries else b"{}"
+    in_brackets = b"[%s\n    ]" % joined if joined else b"[]"
     head, empty, tail = text.rpartition('"vocab": {},\n    "merges": []')  # the last one, as the model is last
     assert empty
-    in_braces = ["{\n", ",\n".join(entries), "\n    }"] if entries else ["{}"]
-    in_brackets = ["[", merges, "\n    ]"] if model.merge_ids else ["[]"]
-    return "".join([head, '"vocab": ', *in_braces, ',\n    "merges": ', *in_brackets, tail])
+    return b'%s"vocab": %s,\n    "merges": %s%s' % (head.encode(), in_braces, in_brackets, tail.encode())
 
 
 def check_prefix_space(pattern: Pattern, add_prefix_space: bool) -> None:

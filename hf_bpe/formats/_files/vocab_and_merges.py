@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import chain
-from json.encoder import encode_basestring as quote
 from pathlib import Path
 from typing import cast
 
@@ -22,14 +21,14 @@ from hf_bpe.core._arrays import MergeIds, TokenArrays, change_tokens, find_token
 from hf_bpe.core._checks import check_vocab_ids
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._definition import Definition
-from hf_bpe.formats._files.native_readers import FileModel, join_merges, read_vocab_and_merges
+from hf_bpe.formats._files.native_readers import FileModel, read_vocab_and_merges
 from hf_bpe.formats._format import Format, Hints, Peer
 from hf_bpe.pretokenizers._byte_level import from_printable, from_printable_all
 from hf_bpe.pretokenizers._pattern import AnyPattern, Pattern
 
 VOCAB_FILE = "vocab.json"
 MERGES_FILE = "merges.txt"
-_HEADER = "#version: 0.2"
+_HEADER = b"#version: 0.2\n"
 
 
 def read_gpt2(
@@ -107,13 +106,13 @@ def write_gpt2(model: BPEModel, folder: str | os.PathLike[str], *, prefix: str =
         OSError: the files cannot be written.
     """
     # A blank line would break the Rust reader; there is none, as no token is empty and no printable form has a space.
-    vocab = model.printable_vocab()
-    merges = join_merges(model, [*vocab], "", " ", "\n")
-    entries = ", ".join(f"{quote(text)}: {token_id}" for text, token_id in vocab.items())  # as json.dumps, but faster
+    tokens, specials = model.token_arrays, model.special_ids().values() if model.alphabet.is_bytes else None
+    entries = tokens.write("json", specials, ('"', '": ', ", "))  # as json.dumps, but faster
+    merges = tokens.write("plain", specials, ("", " ", "\n"), model.merge_ids)
     names = prefix + VOCAB_FILE, prefix + MERGES_FILE
     with staged_folder(folder, last=names[:1]) as staging:
-        (staging / names[0]).write_text(f"{{{entries}}}", encoding="utf-8", newline="\n")
-        (staging / names[1]).write_text(f"{_HEADER}\n{merges}", encoding="utf-8", newline="\n")
+        (staging / names[0]).write_bytes(b"{%s}" % entries.removesuffix(b", "))
+        (staging / names[1]).write_bytes(_HEADER + merges)
     return Path(folder, names[0]), Path(folder, names[1])
 
 

@@ -59,7 +59,7 @@ def write_other_files(
     added, model = definition.added_tokens, definition.model
     if later := {token.content: token_id for token_id, token in added.items() if token_id >= vocab_size}:
         _write_json(folder / "added_tokens.json", later)
-    _write(folder / TOKENIZER_FILE, render_tokenizer_json(definition))
+    (folder / TOKENIZER_FILE).write_bytes(render_tokenizer_json(definition))
     config = {name: converted(value, _to_json) for name, value in settings.items() if name not in _NOT_SAVED}
     config |= _write_chat_templates(folder, config.pop("chat_template", None), save_jinja_files)
     config["added_tokens_decoder"] = {str(token_id): token.__getstate__() for token_id, token in added.items()}
@@ -96,8 +96,5 @@ def _to_json(value: object) -> object:
 
 
 def _write_json(path: Path, content: SettingValues) -> None:
-    _write(path, json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
-
-
-def _write(path: Path, text: str) -> None:
+    text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     path.write_text(text, encoding="utf-8", newline="\n")

@@ -68,7 +68,7 @@ class ConversionMethods(OwnTokenizer):
     def backend_tokenizer(self) -> Tokenizer:
         """The `tokenizers.Tokenizer` of our `tokenizer.json`, built on each access, for code that inspects it."""
         with panics_as_errors():
-            return Tokenizer.from_str(render_tokenizer_json(self.definition))
+            return Tokenizer.from_buffer(render_tokenizer_json(self.definition))
 
     @property
     def definition(self) -> Definition:

@@ -31,7 +31,7 @@ def test_a_file_that_gives_other_offsets_is_never_written(tmp_path, monkeypatch)
     tokenizer = BPETokenizer.from_pretrained(tmp_path / "in")
     backend = tokenizer.backend_tokenizer
     backend.post_processor = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> </s> $B </s>", SPECIALS)
-    content = backend.to_str(pretty=True)
+    content = backend.to_str(pretty=True).encode()
     monkeypatch.setattr("hf_bpe.formats._folder.write.render_tokenizer_json", lambda definition: content)
     with pytest.raises(ValueError, match=r"(?s)tokenizers\.Tokenizer\.from_file gives different offsets\. offsets: ' "):
         tokenizer.save_pretrained(tmp_path / "out")

@@ -100,7 +100,7 @@ def test_damaged_tokenizer_json_leaves_the_old_files(tmp_path, monkeypatch, dama
     tokenizer = BPETokenizer(model=BPEModel(BYTES | {256: b"lo", 257: b"12"}, merges, (), r"\d|\D+"))
     tokenizer.save_pretrained(tmp_path)
     before = snapshot(tmp_path)
-    damaged = damage(tokenizer.backend_tokenizer.to_str(pretty=True))
+    damaged = damage(tokenizer.backend_tokenizer.to_str(pretty=True)).encode()
     monkeypatch.setattr("hf_bpe.formats._folder.write.render_tokenizer_json", lambda definition: damaged)
     with pytest.raises(ValueError, match=rf"(?s)tokenizers\.Tokenizer\.from_file {message}.*save with verify=False"):
         tokenizer.save_pretrained(tmp_path)
