@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
 from tokenizers import AddedToken, Tokenizer
 
-from hf_bpe.core._arrays import MergeIds
+from hf_bpe.core._arrays import MergeIds, WrittenVocab
 from hf_bpe.core._model import BPEModel
 from hf_bpe.formats._added_tokens import NamedTokens
 from hf_bpe.formats._construction import make_vocabulary, with_named_tokens
@@ -33,8 +32,10 @@ COMMON_SETTINGS = ("padding_side", "truncation_side", "model_max_length", "chat_
 """Settings that every tokenizer of transformers must load."""
 
 _CHECKED = (*COMMON_SETTINGS, *ENCODING_SETTINGS, "errors", "clean_up_tokenization_spaces", "template", "unused_tokens")
+_COMPONENTS = "normalizer", "pre_tokenizer", "post_processor", "decoder"
+_NOT_COMPARED = "type", "vocab", "merges"  # of a model, which is of BPE
 _BACKEND_LOADER = "tokenizers.Tokenizer.from_file"
-_MAX_TOKENS_IF_UNCHANGED = 1 << 12  # of a vocabulary that `tokenizers` is proven to have loaded with all merges
+_MAX_TOKENS_IF_READ = 1 << 12  # of a vocabulary that is read back with all merges
 
 
 def verify_folder(
@@ -52,21 +53,22 @@ def verify_folder(
     be unchanged, it is verified and returned, and `tokenizers` need not load the file again.
     """
     definition = with_named_tokens(definition)
-    expected = side_of(definition, "the tokenizer by hf_bpe")
+    pipeline = Pipeline.from_definition(definition)
+    expected = side_of(definition, "the tokenizer by hf_bpe", pipeline)
     with loading("from_pretrained"):  # which reads the same files
         got = read(folder)
     check_model("from_pretrained", definition, got.model)
     check_equal("from_pretrained", _values(definition), _values(got))
     with loading(_BACKEND_LOADER):
         loaded, file = _load(folder / TOKENIZER_FILE, definition, load_backend)
-    vocabulary, max_tokens = _vocabulary(definition), None if file is None else _MAX_TOKENS_IF_UNCHANGED
-    if file is None or file.vocabulary != vocabulary:
-        check_vocabulary(_BACKEND_LOADER, vocabulary, loaded.get_vocab())
+    vocabulary, max_tokens = _vocabulary(definition), None if file is None else _MAX_TOKENS_IF_READ
+    if file is None or not file.vocabulary.equals(vocabulary) or loaded.get_vocab_size() != len(vocabulary):
+        check_vocabulary(_BACKEND_LOADER, vocabulary.entries, loaded.get_vocab())
     if file is not None:
         file.check_merges(_BACKEND_LOADER, definition.model)
     written = replace(side_of_loaded(loaded, _BACKEND_LOADER), definition=definition)  # which shows the bytes of ids
     check_side(_BACKEND_LOADER, expected, written, files, max_tokens=max_tokens)
-    check_decoding(_BACKEND_LOADER, decoded := decoded_texts(definition), loaded)
+    check_decoding(_BACKEND_LOADER, decoded := decoded_texts(definition, pipeline), loaded)
     check_equal(_BACKEND_LOADER, flags(definition.added_tokens), flags(loaded.get_added_tokens_decoder()))
     return loaded, written, decoded
 
@@ -85,19 +87,19 @@ def loading(name: str) -> Iterator[None]:
 
 def _load(
     path: Path, definition: Definition, load_backend: Callable[[], Tokenizer] | None
-) -> tuple[Tokenizer, LoadedFile | None]:
-    """Return `tokenizer.json` as `tokenizers` loads it, and as what can be compared; None if it cannot."""
+) -> tuple[Tokenizer, WrittenFile | None]:
+    """Return `tokenizer.json` as `tokenizers` loads it, and as it is read back, None if it is irregular."""
+    file: WrittenFile | None = None
     splits = definition.setting("split_special_tokens", False)
-    parse = partial(LoadedFile, path, as_text=not definition.model.alphabet.is_bytes)
-    with suppress(Exception), panics_as_errors():  # `verify_saved` reports what transformers cannot load
+    with suppress(Exception), panics_as_errors():  # encoding tells what is wrong
+        file = WrittenFile(path, as_text=not definition.model.alphabet.is_bytes)
+        # `verify_saved` reports what transformers cannot load
         backend = load_backend() if load_backend is not None else None
-        if backend is not None and backend.encode_special_tokens == splits and (file := parse(backend)).is_unchanged():
+        if backend is not None and backend.encode_special_tokens == splits and file.is_loaded_as(backend):
             return backend, file
     loaded = Tokenizer.from_file(str(path))
     loaded.encode_special_tokens = splits  # which the file does not store
-    with suppress(Exception), panics_as_errors():  # encoding tells what is wrong
-        return loaded, parse(loaded)
-    return loaded, None
+    return loaded, file
 
 
 def _values(definition: Definition) -> dict[str, object]:
@@ -105,11 +107,11 @@ def _values(definition: Definition) -> dict[str, object]:
     return {name: definition.setting(name) for name in _CHECKED} | named | flags(definition.added_tokens)
 
 
-def _vocabulary(definition: Definition) -> dict[str, int]:
+def _vocabulary(definition: Definition) -> WrittenVocab:
     """Return printable token → id, including added tokens, with placeholders for unused ids of the model."""
     contents = {token_id: token.content for token_id, token in definition.added_tokens.items()}
     vocab = make_vocabulary(definition.model, definition.unused_tokens, contents)
-    return vocab.entries | {content: token_id for token_id, content in contents.items()}
+    return vocab.with_more({content: token_id for token_id, content in contents.items()})
 
 
 def check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, int]) -> None:
@@ -119,13 +121,13 @@ def check_vocabulary(name: str, expected: Mapping[str, int], got: Mapping[str, i
         check_equal(name, *ids)
 
 
-def decoded_texts(definition: Definition) -> list[tuple[list[int], str]]:
+def decoded_texts(definition: Definition, pipeline: Pipeline) -> list[tuple[list[int], str]]:
     """Return the ids of stress texts and the text that each row is decoded to, where this is UTF-8.
 
     What becomes of other bytes is a setting of BPETokenizer. Texts are left out that have an added token which
     `tokenizers` takes for the printable form of bytes, such as "café", or decodes to its normalized content.
     """
-    model, pipeline = definition.model, Pipeline.from_definition(definition)
+    model = definition.model
     decoded_otherwise = {
         token_id
         for token_id, token in definition.added_tokens.items()
@@ -160,10 +162,6 @@ def check_equal(name: str, expected: Mapping[str, object], got: Mapping[str, obj
             raise ValueError(f"{name} gives {what} {got.get(what)!r:.200}, expected {expected.get(what)!r:.200}")
 
 
-# What `tokenizers` has loaded it serializes, and that is read back and compared: vocabulary, added tokens, and merges
-# in their order. Only that equal parts mean equal ids is left to the texts of `hf_bpe.formats._verification`.
-_VOCAB = b'\n    "vocab": {'  # its line break is in no string, because JSON escapes them
-
 # What transformers puts in the place of no post-processor.
 _NO_TEMPLATE = {
     "type": "TemplateProcessing",
@@ -173,43 +171,37 @@ _NO_TEMPLATE = {
 }
 
 
-class LoadedFile:
-    """A `tokenizer.json` that `render_tokenizer_json` has written, as `tokenizers` has loaded it, and perhaps changed.
+class WrittenFile:
+    """A `tokenizer.json` read back natively, with tokens `as_text` in a model of characters."""
 
-    Tokens are written `as_text` in a model of characters.
-    """
-
-    def __init__(self, path: Path, backend: Tokenizer, *, as_text: bool = False) -> None:
-        self._path = path
-        read = read_model(backend.to_str().encode(), as_text=as_text)
-        if read is None:
-            raise ValueError(f"{path}: the core is not built, or what `tokenizers` has loaded is irregular")
+    def __init__(self, path: Path, *, as_text: bool = False) -> None:
+        if (read := read_model(path.read_bytes(), as_text=as_text)) is None:
+            raise ValueError(f"{path}: the core is not built, or the file is irregular")
         content, model = read
-        self._merge_ids = cast("MergeIds", model.merges)
-        self._content = _with_no_template_as_none(json.loads(content))
-        self.vocabulary = model.vocab.entries | {each["content"]: each["id"] for each in self._content["added_tokens"]}
+        self._merge_ids, self._content = cast("MergeIds", model.merges), json.loads(content)
+        self.vocabulary = model.vocab.with_more({each["content"]: each["id"] for each in self._content["added_tokens"]})
 
     def check_merges(self, name: str, model: BPEModel) -> None:
         """Raise a ValueError, with the name of the loader, if it has other merges than a model."""
         if self._merge_ids != model.merge_ids:
-            parts = [model.vocab.get(part, b"") for part in array("I", self._merge_ids)]  # two and their merge each
-            for rank, (merge, own) in enumerate(zip_longest(zip(parts[::3], parts[1::3], strict=True), model.merges)):
+            merges = self._merge_ids.pairs(defaultdict(bytes, model.vocab))
+            for rank, (merge, own) in enumerate(zip_longest(merges, model.merges)):
                 if merge != own:
                     raise ValueError(f"{name} gives different merges: merge {rank} is {merge!r}, expected {own!r}")
 
-    def is_unchanged(self) -> bool:
-        """Return whether all but vocabulary and merges, which cannot be changed, is as in the file.
-
-        `encode_special_tokens` is not in files.
-        """
-        head = b""
-        with self._path.open("rb") as file:
-            while _VOCAB not in head and (block := file.read(1 << 18)):
-                head += block
-        head, vocab, _ = head.partition(_VOCAB)
-        if not vocab:
-            return False
-        return _with_no_template_as_none(json.loads(head + b'"vocab": {}, "merges": []}}')) == self._content
+    def is_loaded_as(self, backend: Tokenizer) -> bool:
+        """Return whether a backend has all of the file; its vocabulary and merges nobody changes."""
+        parts = {name: part for name in _COMPONENTS if (part := getattr(backend, name)) is not None}
+        states = {name: json.loads(part.__getstate__()) for name, part in parts.items()}
+        added = backend.get_added_tokens_decoder().items()
+        model = {name: getattr(backend.model, name) for name in self._content["model"] if name not in _NOT_COMPARED}
+        loaded = {
+            **{"version": "1.0", "truncation": backend.truncation, "padding": backend.padding},
+            **{**dict.fromkeys(_COMPONENTS), **states},
+            "added_tokens": [{"id": token_id, **token.__getstate__()} for token_id, token in sorted(added)],
+            "model": {**self._content["model"], **model},
+        }
+        return _with_no_template_as_none(self._content) == _with_no_template_as_none(loaded)
 
 
 def _with_no_template_as_none(content: dict[str, Any]) -> dict[str, Any]:

@@ -36,9 +36,9 @@ class Side:
         return f"[{', '.join(parts)}{more}]"
 
 
-def side_of(definition: Definition, name: str) -> Side:
-    """Return the side that encodes a definition with hf_bpe."""
-    pipeline = Pipeline.from_definition(definition)
+def side_of(definition: Definition, name: str, pipeline: Pipeline | None = None) -> Side:
+    """Return the side that encodes a definition with hf_bpe, by its pipeline, which is made if it is not given."""
+    pipeline = Pipeline.from_definition(definition) if pipeline is None else pipeline
 
     def offsets(texts: list[str]) -> list[list[tuple[int, int]]]:
         encodings = pipeline.encodings([[text] for text in texts])

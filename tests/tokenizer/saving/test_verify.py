@@ -12,7 +12,7 @@ from tokenizers import normalizers, processors
 from transformers import PreTrainedTokenizerFast, tokenization_utils_tokenizers
 
 from hf_bpe import BPEModel, BPETokenizer
-from hf_bpe.formats._folder.verify import LoadedFile
+from hf_bpe.formats._folder.verify import WrittenFile
 from hf_bpe.formats._verification.mismatch import MismatchSearch
 from hf_bpe.formats._verification.sides import side_of_loaded
 from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts
@@ -148,12 +148,12 @@ def test_saving_changes_no_tokenizer_and_says_nothing(tmp_path, caplog, capfd):
 def test_changed_tokenizer_is_not_taken_for_its_file(tmp_path):
     tokenizer = BPETokenizer.train(["low lower"], vocab_size=262, special_tokens=["<s>"])
     tokenizer.save_pretrained(tmp_path)
-    path = tmp_path / "tokenizer.json"
+    file = WrittenFile(tmp_path / "tokenizer.json")
 
     def loaded():
         return PreTrainedTokenizerFast.from_pretrained(tmp_path).backend_tokenizer
 
-    assert LoadedFile(path, loaded()).is_unchanged()
+    assert file.is_loaded_as(loaded())
     for change in (
         lambda backend: backend.add_tokens(["x y"]),
         lambda backend: backend.enable_padding(),
@@ -164,7 +164,7 @@ def test_changed_tokenizer_is_not_taken_for_its_file(tmp_path):
     ):
         backend = loaded()
         change(backend)
-        assert not LoadedFile(path, backend).is_unchanged()
+        assert not file.is_loaded_as(backend)
 
 
 def test_an_added_token_like_printed_bytes_can_be_saved(tokenizer, tmp_path):
