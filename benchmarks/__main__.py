@@ -22,10 +22,7 @@ from benchmarks.table import table
 from benchmarks.tasks import FIRST
 from benchmarks.vocabulary import prepare
 
-OWN_COMMANDS = (
-    *("calls", "cold", "corpora", "faster_peers", "kinds", "masks", "servers"),
-    *("superwords", "threads"),
-)
+OWN_COMMANDS = ("calls", "cold", "corpora", "faster_peers", "kinds", "masks", "servers", "threads")
 """Tasks that compare and time in a way of their own, each a module with a `main` that takes the arguments."""
 
 
