@@ -93,9 +93,9 @@ def test_text_is_never_markup(page, tokenizer):
 def test_text_of_a_file_that_is_dropped_is_shown(page, tokenizer):
     page.click("input[value=chat] + span")
     drop = """(text) => {
-        const data = new DataTransfer();
-        data.items.add(new File([text], "low.txt"));
-        document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File([text], "low.txt"));
+        document.dispatchEvent(new DragEvent("drop", {dataTransfer}));
     }"""
     page.evaluate(f"({drop})('lowest\\nlow')")
     wait_for_tokens(page, tokens_of(tokenizer, "lowest\nlow"))

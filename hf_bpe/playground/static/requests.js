@@ -44,7 +44,7 @@ export async function describe() {
   return answer.tokenizers;
 }
 
-/** Encode a text, in which the caret is where tokens are likely to be new; the result of each tokenizer is an error, or has the ids and how to divide them. */
+/** Encode a text; tokens are likely to be new at the caret. A result is an error, or has the ids and how to divide them. */
 export async function encode(text, recognize, add, caret) {
   return unpacked(await post("encode", {text, special_tokens: recognize, add_special_tokens: add, caret}));
 }
