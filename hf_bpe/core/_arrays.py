@@ -92,6 +92,14 @@ class TokenArrays(NamedTuple):
             pairs = merges.pairs(texts)
         return "".join(f"{before}{first}{between}{second}{after}" for first, second in pairs).encode()
 
+    def with_character(self, old: bytes, new: bytes) -> TokenArrays:
+        """Return the arrays of tokens that are text and not empty, with a shorter character for another one."""
+        import numpy as np
+
+        kept = np.frombuffer(self.data.replace(old, new.ljust(len(old), b"\xff")), np.uint8) != 0xFF
+        begins = np.cumsum([0, *self.lengths[:-1]])
+        return TokenArrays(self.data.replace(old, new), np.add.reduceat(kept, begins, dtype="u4").tobytes(), self.ids)
+
 
 Tokens = TokenArrays | Mapping[int, bytes]
 

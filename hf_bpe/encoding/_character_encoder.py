@@ -18,9 +18,8 @@ from hf_bpe.encoding._preparation import Preparation, tells_starts
 from hf_bpe.encoding._prepared_encoder import PreparedEncoder
 from hf_bpe.encoding._token_bytes import writes_spaces
 from hf_bpe.normalizers._normalizer import Normalizer
-from hf_bpe.normalizers._steps import PREPENDS_SPACE, SPACE, WRITES_SPACE, Step
+from hf_bpe.normalizers._steps import PREPENDS_SPACE, READS_SPACE, SPACE, WRITES_SPACE, Step
 
-_READS_SPACE: Step = {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}
 _NO_BYTE = 2**32 - 1  # for the core: the byte has no token, because its character has one
 _NEVER, _UNLESS_SPACE, _ALWAYS, _FIRST = range(4)  # PrefixSpace of the core
 _SCHEMES = {"never": _NEVER, "always": _UNLESS_SPACE, "first": _FIRST}
@@ -35,7 +34,7 @@ def prepare_characters(model: BPEModel, added_tokens: tuple[AddedTokenTuple, ...
     # Metaspace puts one there, too, by its own rule.
     is_alone = model.pre_tokenizer.metaspace is None
     by_step = prepends and (not is_alone or any(token.normalized for token in added_tokens))
-    made = [*kept, *([{**PREPENDS_SPACE, "prepend": " "}] if by_step else []), *([_READS_SPACE] if has_spaces else [])]
+    made = [*kept, *([{**PREPENDS_SPACE, "prepend": " "}] if by_step else []), *([READS_SPACE] if has_spaces else [])]
     return Preparation(
         Normalizer.of(made),
         added_tokens,

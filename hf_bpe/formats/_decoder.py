@@ -7,16 +7,18 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from string import hexdigits
 from typing import Any
 
 from hf_bpe._native_core import native_core
 from hf_bpe._utils.arguments import check_int, short_repr, wrong_type
-from hf_bpe.core._arrays import TokenArrays
+from hf_bpe._utils.cached_property import cached_property
+from hf_bpe.core._arrays import TokenArrays, find_tokens
 from hf_bpe.core._model import BPEModel
 from hf_bpe.encoding._encoder import Encoder, is_skipped
 from hf_bpe.encoding._sessions.streams import CharacterDecodeStream, DecodesBytes, DecodeStream, ToIds
 from hf_bpe.encoding._token_bytes import byte_decoder
-from hf_bpe.normalizers._steps import MAX_GROWTH, SPACE, total_growth
+from hf_bpe.normalizers._steps import MAX_GROWTH, READS_SPACE, SPACE, total_growth
 from hf_bpe.pretokenizers._byte_level import from_printable, is_utf8, repair_surrogates
 from hf_bpe.reference._decoding import apply_decoders, decode_tokens, is_byte, removed_characters
 
@@ -33,6 +35,7 @@ _FIELDS: dict[str, dict[str, type]] = {
     "Strip": {"content": str, "start": int, "stop": int},
     "Metaspace": {"replacement": str, "prepend_scheme": str, "split": bool},
 }
+_BYTE_TOKENS = [f"<0x{first}{second}>".encode() for first in f"+{hexdigits}" for second in hexdigits]
 _OPTIONAL: dict[str, dict[str, Any]] = {"Metaspace": {"prepend_scheme": "always", "split": True}}
 _MAX_DECODERS = 64
 
@@ -146,9 +149,8 @@ class CharacterDecoder(Decoder):
 
     def __init__(self, decoding: str, model: BPEModel, added: Mapping[int, str], unused: Mapping[int, str]) -> None:
         self._model, self._added, self._unused = model, added, unused
+        self._contents = {**unused, **added}
         self._decoding, self._decoders = decoding, (decoders := decoders_of(decoding))
-        texts = map(bytes.decode, model.vocab.values())
-        self._tokens = dict(zip(model.vocab, texts, strict=True)) | {**unused, **added}
         kinds = [decoder["type"] for decoder in decoders]
         self.is_by_tokens = _BY_TOKENS.fullmatch("".join(f"{kind} " for kind in kinds)) is not None
         self._token_decoders = [each for each in decoders if each["type"] in ("Replace", "Metaspace")]
@@ -157,21 +159,35 @@ class CharacterDecoder(Decoder):
         self.has_bytes = "ByteFallback" in kinds
         strip = decoders[-1] if self.is_by_tokens and kinds and kinds[-1] == "Strip" else {}
         self.stripped, self.max_stripped = strip.get("content", ""), strip.get("start", 0)
-        self._native: Any = None
-        self._bytes: dict[int, bytes] = {}
-        if self.is_by_tokens:
-            replaced = self._replaced([*self._tokens.values()])
-            self._bytes = dict(zip(self._tokens, map(str.encode, replaced), strict=True))
-            may_be_bytes = [(i, text) for i, text in zip(self._tokens, replaced, strict=True) if text[:1] == "<"]
-            self._bytes |= {token_id: self._as_bytes(text) for token_id, text in may_be_bytes}
-            native = native_core()
-            if native is not None and all(self._bytes.values()):
-                self._native = native.Encoder(model, _no_rebuild, TokenArrays.of(self._bytes), b"", None)
+
+    @cached_property
+    def _tokens(self) -> dict[int, str]:
+        vocab = self._model.vocab
+        return dict(zip(vocab, map(bytes.decode, vocab.values()), strict=True)) | self._contents
+
+    @cached_property
+    def _bytes(self) -> dict[int, bytes]:
+        return dict(zip(self._tokens, map(self._as_bytes, self._replaced([*self._tokens.values()])), strict=True))
+
+    @cached_property
+    def _native(self) -> Any:
+        """What joins the bytes of tokens in the core; None if it cannot."""
+        native = native_core()
+        if native is None or not self.is_by_tokens:
+            return None
+        arrays = self._model.token_arrays
+        if arrays.ids and self._token_decoders == [READS_SPACE]:  # as in most files: no object for each token
+            texts = {i: text.decode() for text, i in find_tokens(arrays, _BYTE_TOKENS).items()} | self._contents
+            changes = dict(zip(texts, map(self._as_bytes, self._replaced([*texts.values()])), strict=True))
+            arrays = TokenArrays(*native.change_tokens(arrays.with_character(SPACE.encode(), b" "), changes))
+        else:
+            arrays = TokenArrays.of(self._bytes)
+        return None if 0 in arrays.lengths else native.Encoder(self._model, _no_rebuild, arrays, b"", None)
 
     def texts(self, rows: Sequence[Any], skipped: bytes, errors: str) -> list[str]:
         if errors != "replace":
             return [self.row_bytes(row, skipped).decode("utf-8", errors) for row in rows]
-        if self._native is None or self.marks_first:
+        if self.marks_first or self._native is None:
             return [self._text(row, skipped) for row in rows]
         try:
             texts: list[str] = self._native.decode_batch([*rows], skipped, "strict")
@@ -223,7 +239,7 @@ class CharacterDecoder(Decoder):
         return apply_decoders(self._token_decoders, ["", *tokens])[1:]  # after a token, so that none is the first
 
     def _as_bytes(self, text: str) -> bytes:
-        byte = is_byte(text) if self.has_bytes else None
+        byte = is_byte(text) if self.has_bytes and text[:1] == "<" else None
         return text.encode() if byte is None else bytes([byte])
 
 
@@ -293,7 +309,7 @@ def default_decoding(model: BPEModel) -> str | None:
     metaspace = model.pre_tokenizer.metaspace
     space = SPACE if metaspace is None else metaspace.replacement
     puts_one = not {SPACE, " "}.isdisjoint(model.normalization.prepended)
-    parts: list[dict[str, Any]] = [{"type": "Replace", "pattern": {"String": space}, "content": " "}]
+    parts: list[dict[str, Any]] = [{**READS_SPACE, "pattern": {"String": space}}]
     if model.alphabet.byte_fallback:
         parts.append({"type": "ByteFallback"})
     parts.append({"type": "Fuse"})

@@ -33,8 +33,9 @@ SPACE = "▁"
 """The character that stands for a space in models whose alphabet is characters."""
 
 WRITES_SPACE: Step = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
+READS_SPACE: Step = {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}
 PREPENDS_SPACE: Step = {"type": "Prepend", "prepend": SPACE}
-"""The steps of such models: they write spaces in this way, and put one before text."""
+"""The steps of such models: they write and read spaces in this way, and put one before text."""
 
 MAX_GROWTH = 256
 """The limit of growth of a character in normalizers, in UTF-8; NFKC, the most of a single one, makes it 11 times

@@ -71,7 +71,8 @@ def files(draw, *, normalizers=ALL_NORMALIZERS):
     # The token of a byte may be missing if its character is a token, as in the files of Gemma 1 and 2.
     missing = draw(st.sets(st.sampled_from([ord(each) for each in characters if each.isascii()] or [-1])))
     fallback = [f"<0x{byte:02X}>" for byte in range(256) if byte not in missing]
-    vocab = ["<unk>", "<s>", "</s>", *(fallback if falls_back else []), *characters]
+    spellings = draw(st.sampled_from([[], ["<0x+A>", "<0xaf>"]]))  # which only decoding takes for bytes
+    vocab = ["<unk>", "<s>", "</s>", *(fallback if falls_back else []), *characters, *spellings]
     vocab = draw(st.permutations(vocab)) if draw(st.booleans()) else vocab
     tokens, merges = [*characters], []
     for _ in range(draw(st.integers(0, 24))):
