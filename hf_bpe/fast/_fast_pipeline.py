@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,11 +14,12 @@ from hf_bpe.formats._definition import Definition
 from hf_bpe.formats._files.post_processor import template_with_type_ids
 from hf_bpe.formats._files.tokenizer_json import added_tokens_of_json, definition_of_json, parse_tokenizer_json
 from hf_bpe.formats._pipeline import Pipeline
-from hf_bpe.formats._verification.stress_texts import MAX_AROUND, stress_texts, vocabulary_texts
+from hf_bpe.formats._verification.stress_texts import STRESS_TEXTS, stress_texts, vocabulary_texts
 from hf_bpe.normalizers._backend import panics_as_errors
 from hf_bpe.pretokenizers._byte_level import from_printable
 
 _NAMES = ("ids", "type_ids", "offsets", "special_tokens_mask", "word_ids", "sequence_ids")
+_MAX_ADDED = 4  # texts of `▁` and of added tokens to try with special tokens around them
 _MAX_TOKENS = 1 << 11  # of the vocabulary, which the pipeline has from the backend; all of them take seconds
 
 
@@ -48,22 +48,19 @@ class FastPipeline(Pipeline):
         return self.decoding is not None or all(from_printable(text) in (None, text.encode()) for text in self.ids)
 
 
-def verify_pipeline(pipeline: FastPipeline, definition: Definition, backend: Tokenizer) -> None:
+def verify_pipeline(pipeline: FastPipeline, definition: Definition, backend: Tokenizer, content: bytes) -> None:
     """Raise a ValueError unless ids, offsets, words and decoded texts of single texts and pairs are equal."""
-    backend = _as_in_calls(backend)
+    if backend.padding is not None or backend.truncation is not None or backend.encode_special_tokens:  # unlike calls
+        backend = Tokenizer.from_str(content.decode())
+        backend.no_padding()
+        backend.no_truncation()
     texts = [(text,) for text in stress_texts(definition) + vocabulary_texts(definition, _MAX_TOKENS)]
-    few = texts[:MAX_AROUND]
+    # What is put around texts depends on their ends alone: white space, special tokens, `▁` or none of these.
+    last = len(STRESS_TEXTS) - 1
+    few = [texts[0], *(row for row in texts[:last] if row[0] != row[0].strip()), *texts[last : last + _MAX_ADDED]]
     pairs = [(*first, *second) for first, second in pairwise(few)]
     for rows, added in ((texts, False), (few, True), (pairs, False), (pairs, True)):
         _compare(pipeline, backend, rows, added)
-
-
-def _as_in_calls(backend: Tokenizer) -> Tokenizer:
-    """Return a backend without padding and truncation, which finds special tokens in text."""
-    if backend.padding is None and backend.truncation is None and not backend.encode_special_tokens:
-        return backend
-    content = json.loads(backend.to_str()) | {"padding": None, "truncation": None}
-    return Tokenizer.from_str(json.dumps(content))
 
 
 def _compare(pipeline: FastPipeline, backend: Tokenizer, rows: Sequence[tuple[str, ...]], added: bool) -> None:

@@ -46,7 +46,7 @@ def verified_pipeline(backend: Tokenizer) -> FastPipeline:
     if pipeline is None:
         pipeline, definition = FastPipeline.from_json(content)
         if digest not in _verified:
-            verify_pipeline(pipeline, definition, backend)
+            verify_pipeline(pipeline, definition, backend, content)
             _verified.add(digest)
         _pipelines[digest] = pipeline
     return pipeline
