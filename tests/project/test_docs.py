@@ -383,7 +383,6 @@ EXAMPLES = {
         r"0 ids fewer after encoding again$",
     ),
     "randomized_tokens.py": (("datasets",), "the same in batches of 7: True.*the same text: True"),
-    "serve_asyncio.py algorithm.md": ((), r"^96 prompts of up to \d{4} tokens[^\n]*\n(8[1-9]|9\d|100)%[^\n]*$"),
     "compare_superwords.py": ((), r"^plain BPE:[^\n]*\nSuperBPE:[^\n]*$"),
     "train_tiny_gpt2.py README.md FOLDER": (
         ("torch", "accelerate"),
