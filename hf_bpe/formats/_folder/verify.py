@@ -32,8 +32,6 @@ COMMON_SETTINGS = ("padding_side", "truncation_side", "model_max_length", "chat_
 """Settings that every tokenizer of transformers must load."""
 
 _CHECKED = (*COMMON_SETTINGS, *ENCODING_SETTINGS, "errors", "clean_up_tokenization_spaces", "template", "unused_tokens")
-_COMPONENTS = "normalizer", "pre_tokenizer", "post_processor", "decoder"
-_NOT_COMPARED = "type", "vocab", "merges"  # of a model, which is of BPE
 _BACKEND_LOADER = "tokenizers.Tokenizer.from_file"
 _MAX_TOKENS_IF_READ = 1 << 12  # of a vocabulary that is read back with all merges
 
@@ -191,17 +189,15 @@ class WrittenFile:
 
     def is_loaded_as(self, backend: Tokenizer) -> bool:
         """Return whether a backend has all of the file; its vocabulary and merges nobody changes."""
-        parts = {name: part for name in _COMPONENTS if (part := getattr(backend, name)) is not None}
-        states = {name: json.loads(part.__getstate__()) for name, part in parts.items()}
-        added = backend.get_added_tokens_decoder().items()
-        model = {name: getattr(backend.model, name) for name in self._content["model"] if name not in _NOT_COMPARED}
-        loaded = {
-            **{"version": "1.0", "truncation": backend.truncation, "padding": backend.padding},
-            **{**dict.fromkeys(_COMPONENTS), **states},
-            "added_tokens": [{"id": token_id, **token.__getstate__()} for token_id, token in sorted(added)],
-            "model": {**self._content["model"], **model},
-        }
-        return _with_no_template_as_none(self._content) == _with_no_template_as_none(loaded)
+        added = sorted(backend.get_added_tokens_decoder().items())
+        loaded = {**self._content, "truncation": backend.truncation, "padding": backend.padding}
+        loaded["added_tokens"] = [{"id": token_id, **token.__getstate__()} for token_id, token in added]
+        for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+            part = getattr(backend, name)
+            loaded[name] = None if part is None else json.loads(part.__getstate__())
+        settings = self._content["model"].items()  # without attributes type, vocab and merges
+        is_same = all(getattr(backend.model, name, value) == value for name, value in settings)
+        return is_same and _with_no_template_as_none(self._content) == _with_no_template_as_none(loaded)
 
 
 def _with_no_template_as_none(content: dict[str, Any]) -> dict[str, Any]:
