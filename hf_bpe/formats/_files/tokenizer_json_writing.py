@@ -31,7 +31,7 @@ def render_tokenizer_json(definition: Definition) -> bytes:
     check_prefix_space(model.pre_tokenizer, add_prefix_space)
     ids = {token.content: token_id for token_id, token in definition.added_tokens.items()}
     names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
-    alphabet, decoding = model.alphabet, definition.setting("decoding")
+    alphabet, decoding, template = model.alphabet, definition.setting("decoding"), definition.template
     vocab = WrittenVocab(model.token_arrays, not alphabet.is_bytes, model.special_ids(), definition.unused_tokens)
     vocab = replace(vocab, more=vocab.more | placeholders(vocab, names))
     unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
@@ -48,7 +48,7 @@ def render_tokenizer_json(definition: Definition) -> bytes:
         ],
         "normalizer": model.normalization.json,
         "pre_tokenizer": _pre_tokenizer(model.pre_tokenizer, add_prefix_space, alphabet.is_bytes),
-        "post_processor": post_processor(definition, ChainMap(ids, vocab)),
+        "post_processor": post_processor(definition, vocab.find(template.tokens if template else ()) | ids),
         "decoder": json.loads(decoding) if decoding else ByteLevel(add_prefix_space=True, use_regex=True).to_json(),
         "model": {
             "type": "BPE",
