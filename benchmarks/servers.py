@@ -176,7 +176,8 @@ def serve(name: str, folder: str, clock: str) -> None:
         if isinstance(request, list):
             result = ids = whole(server.encode)(request)
         elif request:
-            rows = [ids[row * request : (row + 1) * request] for row in range(ROWS)]
+            enough = ids * (ROWS * request // len(ids) + 1)
+            rows = [enough[row * request : (row + 1) * request] for row in range(ROWS)]
             result = whole(list)(server.decode(ids, rows))
         else:
             result = [*_masks(server.tokenizer, whole(server.compile)())]
