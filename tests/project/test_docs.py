@@ -382,7 +382,6 @@ EXAMPLES = {
         r"^without a mask: 4 of 4 samples drift[^\n]*\nwith allowed_next: 0 of 4 samples drift; "
         r"0 ids fewer after encoding again$",
     ),
-    "randomized_tokens.py": (("datasets",), "the same in batches of 7: True.*the same text: True"),
     "compare_superwords.py": ((), r"^plain BPE:[^\n]*\nSuperBPE:[^\n]*$"),
     "train_tiny_gpt2.py README.md FOLDER": (
         ("torch", "accelerate"),
