@@ -7,10 +7,6 @@ import hf_bpe
 from support.processes import run_code
 
 
-def test_all_public_names_are_there():
-    assert [name for name in hf_bpe.__all__ if getattr(hf_bpe, name) is None] == []
-
-
 def test_versions_agree():
     assert hf_bpe.__version__ == metadata.version("hf_bpe")
 
