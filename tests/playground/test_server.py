@@ -354,7 +354,7 @@ def test_code_is_ended_whose_finalizers_drop_exceptions(monkeypatch):
             pass
 
     with pytest.raises(TimeoutError):
-        chats.call_limited(0.01, endless)
+        chats.call_limited(0.5, endless)
     assert dropped
 
 
