@@ -43,12 +43,10 @@ def verify_folder(
     load_backend: Callable[[], Tokenizer] | None = None,
     files: Sequence[Path] = (),
 ) -> tuple[Tokenizer, Side, list[tuple[list[int], str]]]:
-    """Read a written folder back, load it with `tokenizers`, verify both, and return what `tokenizers` has loaded.
+    """Read a written folder back, load it with `tokenizers`, verify both, and return that and `decoded_texts`.
 
-    The last that is returned are the `decoded_texts`.
-
-    `load_backend` returns what transformers has loaded from `tokenizer.json`, and perhaps changed. If it is proven to
-    be unchanged, it is verified and returned, and `tokenizers` need not load the file again.
+    `load_backend` returns what transformers has loaded from `tokenizer.json`, and perhaps changed. If it is proven
+    unchanged, it is verified and returned, not loaded again.
     """
     definition = with_named_tokens(definition)
     pipeline = Pipeline.from_definition(definition)
@@ -86,17 +84,18 @@ def loading(name: str) -> Iterator[None]:
 def _load(
     path: Path, definition: Definition, load_backend: Callable[[], Tokenizer] | None
 ) -> tuple[Tokenizer, WrittenFile | None]:
-    """Return `tokenizer.json` as `tokenizers` loads it, and as it is read back, None if it is irregular."""
+    """Return `tokenizer.json` as `tokenizers` loads it, and as it is read back, None if that is irregular."""
     file: WrittenFile | None = None
-    splits = definition.setting("split_special_tokens", False)
-    with suppress(Exception), panics_as_errors():  # encoding tells what is wrong
-        file = WrittenFile(path, as_text=not definition.model.alphabet.is_bytes)
-        # `verify_saved` reports what transformers cannot load
-        backend = load_backend() if load_backend is not None else None
+    splits, as_text = definition.setting("split_special_tokens", False), not definition.model.alphabet.is_bytes
+    with suppress(Exception), panics_as_errors():  # `verify_saved` reports what transformers cannot load
+        file = WrittenFile(path.read_bytes(), as_text=as_text)
+        backend = load_backend() if load_backend else None
         if backend is not None and backend.encode_special_tokens == splits and file.is_loaded_as(backend):
             return backend, file
     loaded = Tokenizer.from_file(str(path))
     loaded.encode_special_tokens = splits  # which the file does not store
+    with suppress(Exception), panics_as_errors():  # a file that repeats a merge is irregular
+        file = file or WrittenFile(loaded.to_str().encode(), as_text=as_text)
     return loaded, file
 
 
@@ -172,9 +171,9 @@ _NO_TEMPLATE = {
 class WrittenFile:
     """A `tokenizer.json` read back natively, with tokens `as_text` in a model of characters."""
 
-    def __init__(self, path: Path, *, as_text: bool = False) -> None:
-        if (read := read_model(path.read_bytes(), as_text=as_text)) is None:
-            raise ValueError(f"{path}: the core is not built, or the file is irregular")
+    def __init__(self, data: bytes, *, as_text: bool = False) -> None:
+        if (read := read_model(data, as_text=as_text)) is None:
+            raise ValueError("no core, or an irregular file")
         content, model = read
         self._merge_ids, self._content = cast("MergeIds", model.merges), json.loads(content)
         self.vocabulary = model.vocab.with_more({each["content"]: each["id"] for each in self._content["added_tokens"]})
