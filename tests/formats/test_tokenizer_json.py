@@ -131,8 +131,9 @@ def test_bytes_that_are_missing_are_dropped_as_others_drop_them(model, batch, da
 
 
 def test_an_unknown_token_that_the_model_lacks_is_added():
-    tokenizer = BPETokenizer(model=BPEModel({0: b"a"}, []), unk_token="<unk>")
-    assert tokenizer.encode("abba") == [0, 1, 1, 0]
+    tokenizer = BPETokenizer(model=BPEModel({0: b"a", 1: b"<s>"}, [], ["<s>"]), unk_token="<unk>")
+    assert render_tokenizer_json(tokenizer.definition).count(b'"<s>": ') == 1
+    assert tokenizer.encode("abba") == [0, 2, 2, 0]
     assert_equal(tokenizer, exported(tokenizer), "abba")
 
 

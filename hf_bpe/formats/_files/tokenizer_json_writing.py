@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import ChainMap
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 from hf_bpe.core._arrays import WrittenVocab
@@ -33,12 +32,12 @@ def render_tokenizer_json(definition: Definition) -> bytes:
     names = {token_id: token.content for token_id, token in definition.tokens_added_later.items()}
     alphabet, decoding, template = model.alphabet, definition.setting("decoding"), definition.template
     vocab = WrittenVocab(model.token_arrays, not alphabet.is_bytes, model.special_ids(), definition.unused_tokens)
-    vocab = replace(vocab, more=vocab.more | placeholders(vocab, names))
+    vocab = vocab.with_more(placeholders(vocab, names))
     unk_token = None if model.drop_missing_bytes else definition.setting("unk_token")
     if not alphabet.is_bytes:
         unk_token = alphabet.unk_token
     if unk_token is not None and not vocab.find([unk_token]):  # `tokenizers` searches it only here
-        vocab.more.update({token: token_id for token, token_id in ids.items() if token_id <= ids.get(unk_token, -1)})
+        vocab = vocab.with_more({text: i for text, i in ids.items() if i <= ids.get(unk_token, -1)})
     content: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
