@@ -38,7 +38,7 @@ def html_of_tokenizer(model: Model, names: Mapping[str, str], later: Mapping[int
 
 def _table(title: str, rows: Mapping[str, str]) -> str:
     """Return an HTML table of names and values; rows without a value are left out."""
-    cells = (f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items() if value)
+    cells = (f"<tr><th>{escape(name)}</th><td>{value}</td></tr>" for name, value in rows.items() if value)
     return fragment(f"<table>\n<caption>{title}</caption>\n{''.join(cells)}\n</table>")
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 
-from hf_bpe import BPEModel, count, train
+from hf_bpe import BPEModel, BPETokenizer, count, train
 from support.cases import case, check_refusals
 from support.samples import make_tokenizer
 from support.strategies import models
@@ -276,3 +276,4 @@ def test_notebooks_show_what_a_tokenizer_adds_before_digests():
     assert html.index("<th>pad_token</th><td><bdi") < html.index("<th>tokens") < html.index("<th>fingerprint")
     model = BPEModel({number: number.to_bytes(2, "big") for number in range(1234)}, [])
     assert "1,234: 0 bytes, 0 special; ids 0 to 1,233" in model._repr_html_()
+    assert "<b>" not in BPETokenizer(model=model, extra_special_tokens={"<b>": "x"})._repr_html_()
