@@ -122,7 +122,7 @@ async function copyLink() {
     const address = new URL(location.href);
     address.hash = await writeFragment(currentState());
     history.replaceState(null, "", address);
-    await navigator.clipboard.writeText(address.href)
+    await (navigator.clipboard?.writeText(address.href) ?? Promise.reject()) // absent without HTTPS
       .catch(() => Promise.reject(new NoLink(`The browser lets pages copy nothing. The link is ${address.href}`)));
     $("copy").textContent = "Copied";
     setTimeout(() => $("copy").textContent = "Copy link", 1500);
