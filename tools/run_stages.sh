@@ -4,8 +4,8 @@
 #     tools/run_stages.sh STAGE…
 #
 # STAGES="lint readme" chooses some of the stages that are named. Those that BESIDE names run at the same time as the
-# others, as installing and checking types take one core; what they print comes last. MINUTES limits each stage (30).
-# What this machine cannot do is named at the end; with COMPLETE=1 that is a failure.
+# others; what they print comes last. MINUTES limits each stage (30). What this machine cannot do is named at the end;
+# with COMPLETE=1 that is a failure.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
