@@ -162,7 +162,7 @@ class WrittenVocab(Mapping[str, int]):
         return replace(self, more=self.more | {text: i for text, i in more.items() if known.get(text) != i})
 
     def equals(self, other: WrittenVocab) -> bool:
-        """Return whether both have the same entries, by the native core, or False where that is not easily told."""
+        """Return whether both have the same entries, by the native core, or False where it would take Python."""
         names = {**other.special, **other.more}
         if len(self) != len(other) or self.find(names) != names:
             return False
